@@ -39,7 +39,8 @@ from .options import (
     parse_list,
     parse_object,
 )
-from .plugins import PluginOptions, settings
+from .plugins import PluginOptions
+from .settings_class import settings
 from .spilling import ALLOWED as ALLOWED_SPILL
 from .spilling import check_spill
 from .without_meaning import KAFKA_CLIENT

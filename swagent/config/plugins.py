@@ -5,15 +5,12 @@ Settings that may show private data are off unless they are switched on.
 
 from __future__ import annotations
 
-import inspect
 import re
-from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import kinds
 from .options import check_list, parse_list
-
-__all__ = ["PluginOptions", "settings"]
+from .settings_class import Settings, settings
 
 
 def _check_patterns(value: Any) -> tuple[str, ...]:
@@ -34,65 +31,8 @@ def _collects(framework: str, variable: str) -> Any:
     )
 
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass as settings
-else:
-
-    def settings(**options):
-        """A dataclass for type checkers and for `dataclasses`; what it is made by is in `_Settings`."""
-        return dataclass(init=False, repr=False, eq=False, **options)
-
-
-class _Signature:
-    """The signature of a class of settings, made when it is asked for."""
-
-    def __get__(self, _: object, owner: type) -> inspect.Signature:
-        return inspect.Signature(
-            [
-                inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-                for each in fields(owner)
-            ]
-        )
-
-
-class _Settings:
-    """What a dataclass gives to its class, for any number of fields: as code of its own for each of a hundred fields it
-    took a fifth of the agent's start.
-    """
-
-    __signature__ = _Signature()
-
-    def __init__(self, **given: Any) -> None:
-        this: Any = self
-        for each in fields(this):
-            if each.name in given:
-                value = given.pop(each.name)
-            else:
-                value = each.default if each.default_factory is MISSING else each.default_factory()
-            object.__setattr__(self, each.name, value)
-        if given:
-            unknown = next(iter(given))
-            raise TypeError(f"{type(self).__qualname__}.__init__() got an unexpected keyword argument {unknown!r}")
-        this.__post_init__()
-
-    def __repr__(self) -> str:
-        this: Any = self
-        shown = (f"{each.name}={getattr(this, each.name)!r}" for each in fields(this) if each.repr)
-        return f"{type(self).__qualname__}({', '.join(shown)})"
-
-    def __eq__(self, other: object) -> bool:
-        return _compared(self) == _compared(other) if other.__class__ is self.__class__ else NotImplemented
-
-    # some of the values are dictionaries
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _compared(settings: Any) -> tuple[Any, ...]:
-    return tuple(getattr(settings, each.name) for each in fields(settings) if each.compare)
-
-
 @settings(frozen=True, kw_only=True)
-class PluginOptions(_Settings):
+class PluginOptions(Settings):
     """The part of `Config` that is about instrumentations."""
 
     disable_plugins: tuple[str, ...] = kinds.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 from collections.abc import Callable
 from types import MappingProxyType
@@ -344,6 +345,19 @@ def test_a_config_cannot_be_changed_but_replaced() -> None:
         config.service = "other"  # type: ignore[misc]
     changed = dataclasses.replace(config, span_limit=7)
     assert (changed.service, changed.span_limit, changed.authentication) == ("cart", 7, Secret("token"))
+
+
+def test_its_arguments_are_those_of_a_dataclass() -> None:
+    parameters = inspect.signature(Config).parameters
+    assert list(parameters) == [field.name for field in dataclasses.fields(Config)]
+    assert parameters["span_limit"].default == Config().span_limit
+    assert {each.kind for each in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+    unknown: Any = {"sevice": "cart"}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sevice'"):
+        Config(**unknown)
+    by_position: Any = Config
+    with pytest.raises(TypeError, match="positional"):
+        by_position("cart")
 
 
 @pytest.mark.parametrize("lonely", ["tls_cert", "tls_key"])
