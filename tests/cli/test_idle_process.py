@@ -176,6 +176,26 @@ def test_a_first_record_at_the_very_end_arrives(swagent: Run, collector: Collect
     assert [span.operation for each in collector.store.segments for span in each.spans] == ["last"]
 
 
+SHORT = """
+import sys, swagent
+from swagent.runtime import meter_report
+
+meter_report.MEASURED_AFTER = 3600  # as long as no test takes
+with swagent.entry_span("short"):
+    pass
+swagent.stop()
+print(sorted(sys.modules))
+"""
+
+
+def test_a_short_script_is_spared_the_modules_that_only_longer_lives_need(swagent: Run, collector: Collector) -> None:
+    settings = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address, "SW_AGENT_METER_REPORTER_PERIOD": "3600"}
+    loaded = modules(swagent("run", "--", sys.executable, "-c", SHORT, **settings))
+    assert [span.operation for each in collector.store.segments for span in each.spans] == ["short"]
+    assert "swagent_transports._grpclib" in loaded
+    assert not loaded & {"psutil", "uuid", "packaging", "httpx", "aiokafka"}
+
+
 FORKS = """
 import os, swagent
 
