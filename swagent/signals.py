@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .config import Config
@@ -37,8 +36,7 @@ class Overflow(enum.Enum):
     """The oldest waiting record makes room, so the newest view is kept."""
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(NamedTuple):
     """Hard limits of one signal's channel and of its batches. Queued and in-flight records count alike."""
 
     max_items: int
@@ -93,13 +91,13 @@ def bounds_of(signal: Signal, config: Config) -> Bounds:
     """The bounds of a signal, with what the user set."""
     bounds = _BOUNDS[signal]
     if config.spill and signal in SPILLED:
-        bounds = replace(bounds, max_age=SPILLED_AGE)
+        bounds = bounds._replace(max_age=SPILLED_AGE)
     if signal is Signal.SEGMENT:
-        return replace(bounds, max_items=config.trace_max_buffer_size)
+        return bounds._replace(max_items=config.trace_max_buffer_size)
     if signal is Signal.LOG:
-        return replace(bounds, max_items=config.log_reporter_max_buffer_size)
+        return bounds._replace(max_items=config.log_reporter_max_buffer_size)
     if signal is Signal.PROFILE:
-        return replace(bounds, max_items=config.profile_snapshot_transport_buffer_size)
+        return bounds._replace(max_items=config.profile_snapshot_transport_buffer_size)
     return bounds
 
 

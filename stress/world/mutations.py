@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -137,7 +137,7 @@ def _(_: Any) -> Any:
 def _(bounds_of: Any) -> Any:
     def twice(signal: Any, config: Any) -> Any:
         bounds = bounds_of(signal, config)
-        return replace(bounds, max_items=2 * bounds.max_items)
+        return bounds._replace(max_items=2 * bounds.max_items)
 
     return twice
 

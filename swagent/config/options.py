@@ -12,14 +12,13 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ..text import one_line
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One line of the option table; the environment, the checks and the documentation come from it."""
 
     env: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """The switches that instrumentations look at."""
 
     sql_statements: bool = False

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Batcher:
+class Batcher(NamedTuple):
     """A batch is due when it is full, by items or bytes, or when its oldest record has waited long enough."""
 
     max_items: int

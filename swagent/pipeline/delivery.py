@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 
@@ -44,8 +45,7 @@ class RetryBudget:
         return True
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(NamedTuple):
     """How hard to try for a batch."""
 
     at_least_once: bool = False

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Backoff:
+class Backoff(NamedTuple):
     """How long to rest after failures in a row."""
 
     base: float = 1.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from contextvars import copy_context
-from dataclasses import replace
 
 import pytest
 
@@ -59,7 +58,7 @@ def test_a_setting_makes_it_a_trace(recorder: Recorder, monkeypatch: pytest.Monk
     monkeypatch.setattr(settings, "_current", settings_of(wanted))
     assert ask()
     assert recorder.names == [["PostgreSQL/AsyncPG/bind"]]
-    assert replace(settings.current(), calls_outside_requests=False) == settings_of(Config())
+    assert settings.current()._replace(calls_outside_requests=False) == settings_of(Config())
 
 
 def test_a_call_below_a_span_of_any_kind_is_recorded(recorder: Recorder) -> None:

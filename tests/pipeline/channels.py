@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -39,7 +39,7 @@ class Clock:
 
 
 def channel_of(clock: Clock | None = None, **changes: Any) -> Channel:
-    return Channel(Signal.SEGMENT, replace(BOUNDS, **changes), clock or Clock())
+    return Channel(Signal.SEGMENT, BOUNDS._replace(**changes), clock or Clock())
 
 
 def batcher_of(channel: Channel) -> Batcher:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -58,7 +57,7 @@ class ChannelMachine(RuleBasedStateMachine):
     @initialize(overflow=st.sampled_from(Overflow))
     def begin(self, overflow: Overflow) -> None:
         self.clock = Clock()
-        self.channel = Channel(Signal.SEGMENT, replace(BOUNDS, overflow=overflow), self.clock)
+        self.channel = Channel(Signal.SEGMENT, BOUNDS._replace(overflow=overflow), self.clock)
         self.model = Model(overflow)
         self.offered = 0
 

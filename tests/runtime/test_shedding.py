@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -169,7 +168,7 @@ async def test_a_name_that_cannot_be_hashed_reaches_no_application_and_is_counte
 async def test_after_a_long_outage_the_newest_are_there_to_be_delivered() -> None:
     # what waits for longer than a minute is not sent: the room is for what came in the last one
     now = [1000.0]
-    bounds = replace(bounds_of(Signal.SEGMENT, Config(service="shop")), max_items=ROOM)
+    bounds = bounds_of(Signal.SEGMENT, Config(service="shop"))._replace(max_items=ROOM)
     channel = Channel(Signal.SEGMENT, bounds, lambda: now[0])
     relief = Relief(channel, _Ordinary())
     intake = SegmentIntake(channel, lambda _: b"x", _NoRequests(), RateLimitedLog(), relief, None)

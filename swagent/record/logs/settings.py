@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...config.options import level_number
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from ...config import Config
 
 
-@dataclass(frozen=True)
-class LogSettings:
+class LogSettings(NamedTuple):
     """The settings of one capture."""
 
     level: int = logging.WARNING

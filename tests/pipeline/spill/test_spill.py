@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
 import pytest
 
@@ -384,7 +383,7 @@ async def test_a_spill_that_was_given_up_refuses_as_ever() -> None:
 
 
 async def test_a_channel_of_small_bounds_takes_back_what_it_has_room_for() -> None:
-    process = Process(bounds=replace(BOUNDS, max_items=1, batch_items=1))
+    process = Process(bounds=BOUNDS._replace(max_items=1, batch_items=1))
     async with process.running():
         process.offer(*range(10))
         assert [each async for each in process.taken()] == [*range(10)]
