@@ -28,6 +28,7 @@ class Cluster:
         self.namespace = f"test{uuid.uuid4().hex[:8]}"
         self._kafka = kafka
         self._tools = tools
+        self._made: set[TopicPartition] = set()
 
     def topic(self, name: str) -> str:
         """A topic of ours: `cluster.topic("segments")`."""
@@ -54,6 +55,7 @@ class Cluster:
         """The four topics."""
         names = [f"{namespace or self.namespace}-{name}" for name in TOPICS]
         await self._tools.call(create_topics, self.address, names, partitions)
+        self._made |= {TopicPartition(name, number) for name in names for number in range(partitions)}
         await self._tools.call(self._wait_leaders)
 
     async def create(self, *topics: Any) -> None:
@@ -123,16 +125,20 @@ class Cluster:
         ]
 
     async def _wait_leaders(self) -> None:
-        """A new partition, or one of a broker that was killed, takes a moment to get its leader."""
-        while True:
-            consumer = AIOKafkaConsumer(bootstrap_servers=self.address, retry_backoff_ms=20)
-            try:
-                await consumer.start()
-                # only a leader that is ready knows the end
-                await consumer.end_offsets(await self._places(self.namespace))
-            except KafkaError:
-                await asyncio.sleep(0.1)
-            else:
-                return
-            finally:
-                await consumer.stop()
+        """A new partition, or one of a broker that was killed, takes a moment to be known and to get its leader."""
+        while not await self._have_leaders():  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+
+    async def _have_leaders(self) -> bool:
+        consumer = AIOKafkaConsumer(bootstrap_servers=self.address, retry_backoff_ms=20)
+        try:
+            await consumer.start()
+            if not self._made <= {*await self._places(self.namespace)}:
+                return False
+            # only a leader that is ready knows the end
+            await consumer.end_offsets([*self._made])
+        except KafkaError:
+            return False
+        finally:
+            await consumer.stop()
+        return True
