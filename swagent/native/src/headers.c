@@ -4,6 +4,7 @@
 #include "headers.h"
 #include "request_span.h"
 #include "slots.h"
+#include "wire.h"
 
 /* The objects of Python that this knows; set once, and held for ever. */
 static struct {
