@@ -284,19 +284,19 @@ find_shared(PyObject *segment)
 /* -- the plain headers --------------------------------------------------------------------------------------------------- */
 
 /* The headers of a context, in this order. */
-enum { SW8, TRACEPARENT, TRACESTATE, WRITTEN };
+enum { SW8, TRACEPARENT, TRACESTATE, TEXTS };
 
 static void
-clear_texts(PyObject *texts[WRITTEN])
+clear_texts(PyObject *texts[TEXTS])
 {
-    for (int at = 0; at < WRITTEN; at++) {
+    for (int at = 0; at < TEXTS; at++) {
         Py_CLEAR(texts[at]);
     }
 }
 
 /* 1; 0, with an exception or without, where Python has to write them. */
 static int
-write_texts(PyObject *shared, PyObject *place, unsigned number, PyObject *texts[WRITTEN])
+write_texts(PyObject *shared, PyObject *place, unsigned number, PyObject *texts[TEXTS])
 {
     if (!PyTuple_CheckExact(shared) || PyTuple_GET_SIZE(shared) != PARTS || !is_text(PyTuple_GET_ITEM(shared, 2)) ||
         !PyUnicode_GET_LENGTH(PyTuple_GET_ITEM(shared, 2))) {
@@ -326,7 +326,7 @@ write_texts(PyObject *shared, PyObject *place, unsigned number, PyObject *texts[
 
 /* 1; 0, with an exception or without, where Python has to write them. */
 static int
-write_plainly(PyObject *span, PyObject *peer, PyObject *texts[WRITTEN])
+write_plainly(PyObject *span, PyObject *peer, PyObject *texts[TEXTS])
 {
     Leaving leaving = {.peer = peer};
     if (known.places == NULL || Py_TYPE(span) != Span_Type || !PyUnicode_CheckExact(peer) ||
@@ -347,10 +347,10 @@ write_plainly(PyObject *span, PyObject *peer, PyObject *texts[WRITTEN])
 
 /* A dict of the texts, which are cleared. */
 static PyObject *
-as_dict(PyObject *texts[WRITTEN])
+as_dict(PyObject *texts[TEXTS])
 {
-    PyObject *const names[WRITTEN] = {s_sw8, s_traceparent, s_tracestate}, *headers = PyDict_New();
-    for (int at = 0; headers != NULL && at < WRITTEN; at++) {
+    PyObject *const names[TEXTS] = {s_sw8, s_traceparent, s_tracestate}, *headers = PyDict_New();
+    for (int at = 0; headers != NULL && at < TEXTS; at++) {
         if (PyDict_SetItem(headers, names[at], texts[at]) < 0) {
             Py_CLEAR(headers);
         }
@@ -362,7 +362,7 @@ as_dict(PyObject *texts[WRITTEN])
 static PyObject *
 headers_for(PyObject *span, PyObject *peer)
 {
-    PyObject *texts[WRITTEN] = {NULL}, *headers = write_plainly(span, peer, texts) ? as_dict(texts) : NULL;
+    PyObject *texts[TEXTS] = {NULL}, *headers = write_plainly(span, peer, texts) ? as_dict(texts) : NULL;
     if (headers == NULL && PyErr_Occurred()) {
         if (!PyErr_ExceptionMatches(PyExc_Exception)) {
             return NULL;
@@ -376,7 +376,7 @@ headers_for(PyObject *span, PyObject *peer)
 
 #define NAMES 4
 static const char *const field_names[NAMES] = {"sw8", "sw8-correlation", "traceparent", "tracestate"};
-static const int name_of_text[WRITTEN] = {[SW8] = 0, [TRACEPARENT] = 2, [TRACESTATE] = 3};
+static const int name_of_text[TEXTS] = {[SW8] = 0, [TRACEPARENT] = 2, [TRACESTATE] = 3};
 static PyObject *fields_of_names[NAMES], *texts_of_names[NAMES];
 
 enum { UNUSUAL, ANOTHER, OURS };
@@ -471,12 +471,12 @@ add_fields(PyObject *fields, PyObject *written)
 int
 add_context(PyObject *fields, PyObject *span, PyObject *peer)
 {
-    PyObject *texts[WRITTEN] = {NULL};
+    PyObject *texts[TEXTS] = {NULL};
     if (!PyList_CheckExact(fields) || !are_others(fields) || !write_plainly(span, peer, texts)) {
         return 0;
     }
     int done = 1;
-    for (int at = 0; done && at < WRITTEN; at++) {
+    for (int at = 0; done && at < TEXTS; at++) {
         PyObject *field = make_field_of(fields_of_names[name_of_text[at]], texts[at]);
         done = field != NULL && PyList_Append(fields, field) == 0;
         Py_XDECREF(field);
