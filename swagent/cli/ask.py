@@ -58,9 +58,13 @@ def _trace(about: list[str]) -> str | None:
 
 
 def _query(args: argparse.Namespace) -> dict[str, int]:
-    now = time.time()
-    query = {} if args.since is None else {"from": int((now - args.since) * 1000)}
-    return query if args.at is None else {**query, "at": int(args.at * 1000)}
+    # a page may be content with what was found some seconds ago
+    query = {"fresh": 1}
+    if args.since is not None:
+        query["from"] = int((time.time() - args.since) * 1000)
+    if args.at is not None:
+        query["at"] = int(args.at * 1000)
+    return query
 
 
 def _text(found: Answer, url: str) -> str:

@@ -8,6 +8,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+import httpx
 import pytest
 
 from cli.conftest import Run
@@ -17,12 +18,15 @@ from collector.test_findings_now import failing, payments
 from collector.test_findings_of_a_trace import payment
 from kit.servers import collector_thread, dead_address
 from swagent.cli import ask, main
+from swagent.collector.api import queries
 from swagent.collector.server import Collector
 
 
 @pytest.fixture
-def page() -> Iterator[Collector]:
-    """A collector with its page, that has kept slow and failed requests of long ago."""
+def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+    """A collector with its page, that has kept slow and failed requests of long ago. It gives a page its last answer,
+    as one with so many of them that it takes long to look at all."""
+    monkeypatch.setitem(queries._KEPT, "/api/findings", 0.0)
     with collector_thread(Collector(page_port=0)) as (running, _):
         for trace in (
             *payments(100),
@@ -60,6 +64,16 @@ def test_json_is_the_answer_itself(capsys: pytest.CaptureFixture[str], page: Col
     assert main(["ask", "--json", "--collector", page.page_address]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [each["kind"] for each in found["findings"]] == ["slow_dependency", "error_chain"]
+
+
+def test_what_came_since_the_page_was_answered_is_in_it(capsys: pytest.CaptureFixture[str], page: Collector) -> None:
+    address = f"http://{page.page_address}/api/findings"
+    before = httpx.get(address, trust_env=False).json()
+    for segment in made(payment(), 50_000, "later"):
+        page.store.add(segment)
+    assert httpx.get(address, trust_env=False).json() == before
+    assert main(["ask", "--collector", page.page_address]) == 0
+    assert f"in {before['requests'] + 1} requests" in capsys.readouterr().out
 
 
 def test_only_what_began_lately(capsys: pytest.CaptureFixture[str], page: Collector) -> None:
