@@ -31,6 +31,13 @@ def _late() -> list[Segment]:
     return made(Request("front", "GET:/order", 0, 30, [Did("push", 10, 90, "queue:80", error=True)]))
 
 
+def _operation(tags: dict[str, str], operation: str = "query Order") -> list[Segment]:
+    """A field of a GraphQL operation fails, and so the operation; its request has the status 200."""
+    field = Did("SELECT", 5, 9, "db:5432", error=True)
+    did = Did(operation, 2, 20, kind="Local", layer="Unknown", error=True, tags=tags, below=[field])
+    return made(Request("front", "POST:/graphql", 0, 30, [did]))
+
+
 def _in_time() -> list[Segment]:
     return made(Request("front", "GET:/order", 0, 30, [Did("EVALSHA", 10, 20, "cache:6379", error=True)]))
 
@@ -49,6 +56,9 @@ CASES = [
     pytest.param(_late(), True, id="work after the response"),
     pytest.param(_in_time(), False, id="a call to a peer that was tried again"),
     pytest.param(_consumer(), True, id="a consumer"),
+    pytest.param(_operation({"graphql.operation.type": "query"}), True, id="an operation of GraphQL"),
+    pytest.param(_operation({}, "GraphQL/validate"), True, id="a document of GraphQL"),
+    pytest.param(_operation({}), False, id="own work that the entry survived"),
     pytest.param(made(Request("front", "GET:/order", 0, 30)), False, id="nothing"),
 ]
 

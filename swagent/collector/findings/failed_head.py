@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..api.node import Node
+from ..store.failed_segments import GRAPHQL_PREFIX, GRAPHQL_TAG
 from .places import place
 
-_OPERATION = "graphql.operation.type"
 _NAMED = "graphql.operation.name"
-_PREFIX = "GraphQL/"
 
 
 def failed_head(head: Node, nodes: Iterable[Node], of: str = "") -> Node | None:
@@ -43,7 +42,7 @@ def leads(node: Node, head: Node) -> bool:
 def is_operation(node: Node) -> bool:
     """Whether a span is a GraphQL operation, or the look at its document."""
     span = node.span
-    return span.kind == "Local" and (span.operation.startswith(_PREFIX) or span.tag(_OPERATION) is not None)
+    return span.kind == "Local" and (span.operation.startswith(GRAPHQL_PREFIX) or span.tag(GRAPHQL_TAG) is not None)
 
 
 def operation_name(node: Node) -> str:

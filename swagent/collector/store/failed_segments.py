@@ -11,6 +11,10 @@ FAILED: Outcome = 1
 """The request failed that began the trace, or work that no request waits for."""
 ANSWERED: Outcome = 2
 """It failed in what it answered to another segment, which may have gone on without it."""
+GRAPHQL_TAG = "graphql.operation.type"
+GRAPHQL_PREFIX = "GraphQL/"
+"""Of a local span with the one or the other, which is a GraphQL operation or the look at its document."""
+_LOCAL = 2
 _MESSAGING = 4  # the layer of consumers: the producer does not wait for them
 _CROSS_THREAD = 1
 
@@ -33,6 +37,7 @@ def worst(outcomes: Iterable[Outcome]) -> Outcome:
 def _outcome(span: Any, by_id: dict[int, Any]) -> Outcome:
     """How a failed span ends its segment. Where a span above is missing it does not: the one that heads the segment
     says so when it comes."""
+    is_answer = False
     for _ in range(len(by_id)):
         if span.parentSpanId < 0:
             refs = span.refs
@@ -41,8 +46,16 @@ def _outcome(span: Any, by_id: dict[int, Any]) -> Outcome:
         above = by_id.get(span.parentSpanId)
         if above is None:
             return NOT_FAILED
-        if not above.isError:
+        # an answer of GraphQL has the status 200, whatever failed
+        is_answer = is_answer or _is_operation(span)
+        if not (above.isError or is_answer):
             # work that goes on after the span above is not waited for: it failed by itself
             return FAILED if span.endTime > above.endTime else NOT_FAILED
         span = above
     return NOT_FAILED
+
+
+def _is_operation(span: Any) -> bool:
+    return span.spanType == _LOCAL and (
+        span.operationName.startswith(GRAPHQL_PREFIX) or any(tag.key == GRAPHQL_TAG for tag in span.tags)
+    )
