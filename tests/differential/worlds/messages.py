@@ -9,7 +9,9 @@ PIKA = World(
     "pika",
     ("pika",),
     """
-    import pika, uuid
+    import logging, pika, uuid
+    # an end of the socket is logged or not by which side closes it first
+    logging.getLogger("pika.adapters.utils").setLevel(logging.WARNING)
     connection = pika.BlockingConnection(pika.URLParameters(URL))
     at_end(lambda: connection.is_open and connection.close())
     channel = connection.channel()
