@@ -7,6 +7,7 @@ once, with its library, the versions that were looked at, and what is lost witho
     touched            a name that is looked at: a function, its local variable, an attribute; and the version gate
     known_versions     whether a version is among those of a gate
     frames             the functions on a stack, and the frames of other threads
+    installed_code     the folders whose code is not the application's own
     asyncio_inside, anyio_inside, trio_inside, starlette_inside, sqlalchemy_inside
                        the names of one library each
     pools_inside       the names of connection pools

@@ -17,7 +17,7 @@ from typing import Any
 
 from . import anyio_inside, asyncio_inside, trio_inside
 from .frames import place_of
-from .library_folders import library_folders
+from .installed_code import installed_folders
 from .touched import Function, Local
 
 _LOST = "the name of what a request waits for: a lock, a semaphore, a queue"
@@ -103,6 +103,6 @@ def _first_place(frames: Iterable[FrameType]) -> str:
     """The innermost one that is neither a library's nor the agent's: `shop/stock.py:41`."""
     for frame in frames:
         path = frame.f_code.co_filename
-        if not path.startswith(library_folders()) and not place_of(frame)[0].startswith(_OF_AGENT):
+        if not path.startswith(installed_folders()) and not place_of(frame)[0].startswith(_OF_AGENT):
             return f"{'/'.join(path.replace(chr(92), '/').split('/')[-2:])}:{frame.f_lineno}"
     return ""

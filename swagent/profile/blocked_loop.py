@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FrameType
 from typing import NamedTuple, cast
 
-from ..inspection.library_folders import library_folders
+from ..inspection.installed_code import installed_folders
 from ..inspection.loop_view import Task, context_of
 from ..record.limits import MAX_FRAMES, short, stack_text
 from ..record.trace.context import active_span, current
@@ -42,7 +42,7 @@ def place_of(frame: FrameType | None) -> Place:
         frame = caller_of(frame)
     if not frames:
         return Place("", "")
-    foreign = (*library_folders(), "<")
+    foreign = (*installed_folders(), "<")
     own = next((each for each in frames if not each.f_code.co_filename.startswith(foreign)), frames[0])
     name = f"{own.f_code.co_filename}:{own.f_lineno} {own.f_code.co_name}"
     kept = [(each, each.f_lineno) for each in reversed(frames[:MAX_FRAMES])]

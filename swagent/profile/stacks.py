@@ -12,7 +12,7 @@ from types import FrameType
 
 from ..inspection.await_chain import Chain, chain_of, running_frames
 from ..inspection.frames import frame_of
-from ..inspection.library_folders import library_folders
+from ..inspection.installed_code import installed_folders
 from ..inspection.lock_waits import name_of_lock_wait
 from ..inspection.loop_view import LoopView, Task
 from ..inspection.own_waits import name_of_own_wait
@@ -107,7 +107,7 @@ def _entrance(frames: Iterator[FrameType]) -> str:
     """The function by which the application's code, or another library, entered the innermost library. Empty: the
     innermost frame is the application's own, or there is none."""
     entrance = next(frames, None)
-    if entrance is None or not entrance.f_code.co_filename.startswith(library_folders()):
+    if entrance is None or not entrance.f_code.co_filename.startswith(installed_folders()):
         return ""
     package = _package(entrance)
     for frame in frames:

@@ -128,7 +128,7 @@ def test_a_function_is_asked_once_for_what_it_remembers() -> None:
 
 # The modules with a cache that is bounded by its number alone, and why that is enough.
 _BY_NUMBER = {
-    "swagent/inspection/library_folders.py": "one",
+    "swagent/inspection/installed_code.py": "one",
     "swagent/inspection/touched.py": "one for each library that is looked into",
     "swagent/instrument/libraries/sql/asyncmy.py": "classes of cursors",
     "swagent/instrument/libraries/sql/sql_subclass.py": "classes of cursors and connections",

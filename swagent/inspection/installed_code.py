@@ -6,7 +6,7 @@ from functools import cache
 
 
 @cache
-def library_folders() -> tuple[str, ...]:
+def installed_folders() -> tuple[str, ...]:
     """The folders, as the file names of code begin with them."""
     # not at the start: it reads a module of the interpreter's build
     import sysconfig  # noqa: PLC0415, RUF100
