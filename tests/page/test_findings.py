@@ -11,7 +11,8 @@ def test_the_page_opens_on_what_is_amiss_and_leads_to_its_evidence(tab: Tab) -> 
     page = tab.open("")
     expect(page.locator("h1")).to_have_text("Findings")
     expect(page.locator('nav a[aria-current="page"]')).to_have_text("Findings")
-    [row] = page.get_by_role("list", name="Findings").get_by_role("listitem").all()
+    row = page.get_by_role("list", name="Findings").get_by_role("listitem")
+    expect(row).to_have_count(1)  # waits: the heading is there before the findings are
     expect(row.locator(".finding-kind")).to_have_text("Slow dependency")
     sentence = row.locator(".finding-sentence")
     said = sentence.inner_text()
