@@ -48,6 +48,9 @@ class Gate:
         self._orders = orders
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
         has_begun = False
 
         async def send_with_headers(message: Message) -> None:

@@ -85,7 +85,7 @@ class HttpServer:
             self._make_app(),
             http=BoundedProtocol,
             ws="none",
-            lifespan="off",
+            lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,

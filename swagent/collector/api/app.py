@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -25,6 +27,8 @@ from .assets import Assets
 from .changes import Changes
 from .encoding import encode
 from .instances import status
+from .memo import Memo
+from .preparation import prepare
 from .profile_order import PATH as PROFILES
 from .profile_order import order_endpoint
 from .queries import Answer, memos, queries
@@ -65,8 +69,24 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], ho
         return assets.index(request.headers)
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
+    lifespan = _prepared(store, kept["/api/findings"])
+    app = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_error, StoreError: _store_error}
+    )
     return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT, MCP))
+
+
+def _prepared(store: Store, memo: Memo) -> Callable[[Starlette], Any]:
+    """The application's lifespan, in which an answer is made before it is asked for."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
+        async with anyio.create_task_group() as group:
+            group.start_soon(prepare, store, memo.ask)
+            yield
+            group.cancel_scope.cancel()
+
+    return lifespan
 
 
 def _status(store: Store, addresses: Callable[[], Answer]) -> Callable[[Request], Any]:
