@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test inject test-inject native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-oldest ways fuzz soak world compare pipeline cost profile check docs generate libraries clean
+.PHONY: demo test inject test-inject native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-page test-oldest ways fuzz soak world compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -19,7 +19,7 @@ else
 endif
 
 # Python alone records in the tests, whatever is installed; SW_AGENT_NATIVE=auto make test-e2e has them with the accelerator.
-test test-slow test-e2e: export SW_AGENT_NATIVE ?= off
+test test-slow test-e2e test-page: export SW_AGENT_NATIVE ?= off
 
 # the accelerator, compiled into the environment
 native: $(VENV)/.native
@@ -75,13 +75,16 @@ test-all:
 	$(MAKE) --no-print-directory test
 	$(MAKE) --no-print-directory test-rest
 
-# What `make test` leaves out, in two runs side by side, since both mostly wait for deadlines. The real
-# servers are started once, in one of them. The page's is a process of its own: see pyproject.toml.
+# What `make test` leaves out, two runs side by side, since both mostly wait for deadlines; the page's begins when one of
+# them has ended. The real servers are started once, in one of them. All three are told of, whichever fails.
 test-rest: $(VENV)/.bridge
-	$(MAKE) --no-print-directory -j2 test-slow test-e2e
+	$(MAKE) --no-print-directory -k -j2 test-slow test-e2e test-page
 
 test-slow: $(VENV)/.bridge
 	$(BIN)/python -m pytest -m "slow and not e2e"
+
+# a process of its own: see pyproject.toml
+test-page: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/page
 
 # The quick tests of the instrumentations once more, since only all of them show whether a library lost something. CI has
