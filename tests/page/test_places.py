@@ -61,11 +61,13 @@ def test_back_to_a_trace_as_it_was(tab: Tab, crowded: StandIn) -> None:
     row = page.get_by_role("treeitem", name=re.compile(r"^mail 630\b"))
     row.click()
     expect(page.locator(".span-title")).to_have_text("mail 630")
+    expect(page.locator(".trace .findings")).to_be_visible()  # they come last, above the rows
     top, box = _top(page, ".waterfall .virtual"), row.bounding_box()
     page.keyboard.press("1")
     expect(page.locator(ROWS).first).to_be_visible()
     page.go_back()
     expect(page.locator(".span-row.chosen")).to_contain_text("mail 630")
+    expect(page.locator(".trace .findings")).to_be_visible()
     assert _top(page, ".waterfall .virtual") == top
     assert row.bounding_box() == box
 
