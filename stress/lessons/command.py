@@ -27,6 +27,7 @@ LESSONS: Mapping[str, str] = {
     "kafka": "stress.lessons.kafka_clients",
     "http": "stress.lessons.http",
     "names": "stress.lessons.names",
+    "interpreters": "stress.lessons.interpreters",
 }
 """The lessons by their names: modules with `measure(short) -> Lesson`."""
 

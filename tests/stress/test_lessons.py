@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,8 @@ from stress.lessons import (
     forwarding,
     handover,
     http,
+    interpreter_program,
+    interpreters,
     kafka_clients,
     kafka_sending,
     log_lines,
@@ -32,6 +35,7 @@ from stress.lessons.http_asking import ask
 from stress.lessons.lesson import Lesson, middle_of_rounds, percentile, ratio
 from stress.lessons.logging_program import BASE
 from swagent.collector.intake.codec import RawCodec
+from swagent.testing import collector
 
 
 def test_rounds_take_turns_and_the_median_counts() -> None:
@@ -170,6 +174,29 @@ def test_a_record_that_is_handed_to_a_process_is_taken_out() -> None:
 
 def test_each_way_of_handing_over_is_a_bench_or_a_process() -> None:
     assert set(handover.WAYS) - {handover.PROCESS} <= set(benches("handover"))
+
+
+def test_an_interpreter_is_compared_with_cpython_in_what_the_agent_adds() -> None:
+    us = {
+        interpreters.Key(interpreters.CPYTHON, False): 20.0, interpreters.Key(interpreters.CPYTHON, True): 60.0,
+        interpreters.Key(interpreters.PYPY, False): 10.0, interpreters.Key(interpreters.PYPY, True): 90.0,
+    }  # fmt: skip
+    row = interpreters.row(interpreters.PYPY, us)
+    assert row == ("PyPy", "10.0", "0.50 x", "90.0", "1.50 x", "80.0", "2.00 x")
+    assert interpreters.faults(interpreters.Found(us, 7, 7)) == []
+    assert interpreters.faults(interpreters.Found(us, 7, 6)) == ["7 requests were recorded, 6 confirmed"]
+
+
+def test_each_request_of_an_interpreter_is_answered_and_confirmed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(interpreter_program, "WARM_UP", 20)
+    with collector() as running:
+        for address, requests in (("", 0), (running.address, 50)):
+            interpreter_program.main(address, "10", "3", str(tmp_path / "found"))
+            found = json.loads((tmp_path / "found").read_text())
+            assert (found["made"], found["confirmed"]) == (requests, requests)
+            assert found["us"] > 0
 
 
 def test_the_published_kafka_figures_stand_beside_ways() -> None:
