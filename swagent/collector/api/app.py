@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def _prepared(store: Store, memo: Memo) -> Callable[[Starlette], Any]:
     """The application's lifespan, in which an answer is made before it is asked for."""
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
+    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:  # noqa: ARG001
         async with anyio.create_task_group() as group:
             group.start_soon(prepare, store, memo.ask)
             yield
