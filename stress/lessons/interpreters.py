@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from interpreters import bare_root
 from interpreters.place import Interpreter, Machine, UnavailableError
+from pythons import find
 from stress.compare.sinks import Collector
 from stress.cost.implementation import build_accelerator
 from swagent.acceleration import VARIABLE
@@ -80,10 +80,7 @@ def _pypy() -> Interpreter:
 
     :raises UnavailableError: when it is nowhere
     """
-    try:
-        found = Machine().find(PYPY)
-    except UnavailableError:
-        found = bare_root.make().find(PYPY)
+    found = find(PYPY, has_root=True)
     place = found.place
     python = Interpreter(PYPY, str(place.folder / "venv-PyPy-lesson" / "bin" / "python"), place)
     _run(found, {}, "-m", "venv", str(place.folder / "venv-PyPy-lesson"))
