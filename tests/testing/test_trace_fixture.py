@@ -41,7 +41,7 @@ def run_pytest(*arguments: str, folder: Path, python: tuple[str, ...] = ("-m", "
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "300"},
+        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "300", "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         timeout=LONGEST,
