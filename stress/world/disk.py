@@ -46,9 +46,11 @@ class File:
 class Place:
     """The folder of one life.
 
+    :ivar number: of its life
     :ivar is_locked: its process lives
     """
 
+    number: int
     files: dict[str, File] = field(default_factory=dict[str, File])
     is_locked: bool = True
 
@@ -75,6 +77,7 @@ class Device:
         self.is_hanging = False
         self._waiting: list[Callable[[], object]] = []
         self._lives: list[WorldDisk] = []
+        self._lives_begun = 0
         self.calls: list[DiskThread] = []
         self._called = anyio.Event()
         self._was_read = anyio.Event()
@@ -100,6 +103,11 @@ class Device:
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             self.clock.call_at(self.clock.now(), each)
+
+    def next_life(self) -> int:
+        """The number of one more life."""
+        self._lives_begun += 1
+        return self._lives_begun
 
     def begin(self) -> WorldDisk:
         """A life of the agent has its disk."""
@@ -215,7 +223,7 @@ class WorldDisk:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._place = Place()
+        self._place = Place(device.next_life())
         self._made = 0
         self.files = self._place.files
         self.left: int | None = None
@@ -267,13 +275,13 @@ class WorldDisk:
                 for former, file in sorted(place.files.items()):
                     self._step()
                     if is_usable(bytes(file.data[:HEAD_BYTES])):
-                        names.append(self._next_name())
-                        self.files[names[-1]] = place.files.pop(former)
+                        names.append(former)
+                        self.files[former] = place.files.pop(former)
                 if not place.files:
                     self._device.places.remove(place)
             except OSError as error:
                 note(error)
-        return names
+        return sorted(names)
 
     def close(self) -> None:
         """As `Folder.close`."""
@@ -288,7 +296,7 @@ class WorldDisk:
 
     def _next_name(self) -> str:
         self._made += 1
-        return f"{self._made:08}"
+        return f"{self._place.number:08}-{self._made:08}"
 
     def _file(self, name: str) -> File:
         file = self.files.get(name)

@@ -2,7 +2,9 @@
 
 A process holds an exclusive lock on its folder as long as it lives, and the system lets go of it at its death, however
 that comes. So a folder whose lock can be had belongs to a dead process. Of several processes that start at once only
-one gets it. The new owner moves the files into its own folder, one by one: a file is in one folder or the other.
+one gets it. The new owner moves the files into its own folder, one by one: a file is in one folder or the other. It
+keeps its name, which begins with the folder that it was made in. So the order of the names is that of the files, also
+when a process dies amid this and the files of one folder are in two.
 
 The bound holds for the path as a whole, and so for all processes together: each file counts with the most bytes that
 it may have.
@@ -25,6 +27,7 @@ from .records import HEAD_BYTES
 FILE_BYTES = 1 << 20
 """A file takes no more than this."""
 _NAME = re.compile(r"[0-9]{20}-[0-9]+")
+_FILE_NAME = re.compile(rf"{_NAME.pattern}-[0-9]+")
 _LOCK = "lock"
 _TRIES = 10
 _DAY = 86400.0
@@ -149,7 +152,7 @@ class Folder:
                         names.append(name)  # noqa: PERF402
             except OSError as error:
                 note(error)
-        return names
+        return sorted(names)
 
     def close(self) -> None:
         """As `Disk.close`."""
@@ -176,7 +179,7 @@ class Folder:
         # a call that was given up may still be at it
         with self._naming:
             self._made += 1
-            return f"{self._made:08}"
+            return f"{self.own.name}-{self._made:08}"
 
     def _folders(self) -> Iterator[Path]:
         # in a folder that others may write to, theirs are none of ours
@@ -198,7 +201,7 @@ class Folder:
                     if is_old:
                         each.unlink()
                     elif is_usable(_read(each, 0, HEAD_BYTES)):
-                        name = self._next_name()
+                        name = each.name if _FILE_NAME.fullmatch(each.name) else f"{folder.name}-{each.name}"
                         each.rename(self.own / name)
                         yield name
                     else:

@@ -17,6 +17,8 @@ class Killed(BaseException):
 class MemoryDisk:
     """Folders of files, one folder a process. The folder of a process that was killed is taken over by the next one.
 
+    A file that is taken over counts as one byte that is written: a process may die behind it.
+
     :ivar folders: their files by name; shared by all processes
     :ivar most_files: of all folders
     :ivar space: bytes that the disk still has
@@ -24,7 +26,10 @@ class MemoryDisk:
     :ivar broken: the operations that fail
     """
 
-    def __init__(self, folders: list[dict[str, bytearray]] | None = None, most_files: int = 1000) -> None:
+    def __init__(
+        self, folders: list[dict[str, bytearray]] | None = None, most_files: int = 1000, life: int = 0
+    ) -> None:
+        self.life = life
         self.folders = [] if folders is None else folders
         self.dead = [*self.folders]
         self.own: dict[str, bytearray] = {}
@@ -40,7 +45,7 @@ class MemoryDisk:
         if sum(map(len, self.folders)) >= self.most_files:
             return None
         self.made += 1
-        name = f"{self.made:08}"
+        name = f"{self.life:08}-{self.made:08}"
         self.own[name] = bytearray()
         self._write(name, 0, head)
         return name
@@ -66,11 +71,11 @@ class MemoryDisk:
         for folder in self.dead:
             for name, data in sorted(folder.items()):
                 if is_usable(bytes(data[:HEAD_BYTES])):
-                    self.made += 1
-                    names.append(f"{self.made:08}")
-                    self.own[names[-1]] = folder.pop(name)
+                    self._spend()
+                    names.append(name)
+                    self.own[name] = folder.pop(name)
         self.dead = []
-        return names
+        return sorted(names)
 
     def close(self) -> None:
         if not self.own:
@@ -81,7 +86,7 @@ class MemoryDisk:
 
     def after_death(self) -> MemoryDisk:
         """The disk as the next process finds it."""
-        return MemoryDisk(self.folders, self.most_files)
+        return MemoryDisk(self.folders, self.most_files, self.life + 1)
 
     def _step(self, what: str) -> None:
         if self.left is not None and self.left <= 0:
@@ -89,12 +94,15 @@ class MemoryDisk:
         if what in self.broken:
             raise OSError(errno.EIO, "broken")
 
+    def _spend(self) -> None:
+        if self.left is not None:
+            if self.left <= 0:
+                raise Killed
+            self.left -= 1
+
     def _write(self, name: str, at: int, data: bytes) -> None:
         for offset, byte in enumerate(data):
-            if self.left is not None:
-                if self.left <= 0:
-                    raise Killed
-                self.left -= 1
+            self._spend()
             place, file = at + offset, self.own[name]
             if place < len(file):
                 file[place] = byte

@@ -72,6 +72,45 @@ def test_a_folder_in_use_is_left_and_one_that_was_left_is_taken_once(tmp_path: P
     assert [each.name for each in tmp_path.iterdir()] == [two.own.name]
 
 
+class Death(BaseException):
+    """The process ends here."""
+
+
+def test_files_that_a_death_amid_taking_over_left_in_two_folders_are_taken_in_the_order_of_their_making(
+    tmp_path: Path,
+) -> None:
+    one = Folder(tmp_path, 8 * FILE_BYTES)
+    for each in range(4):
+        one.write(created(one), 4, b"%d" % each)
+    one.close()
+    two, seen = Folder(tmp_path, 8 * FILE_BYTES), list[bytes]()
+
+    def die_at_the_third(head: bytes) -> bool:
+        seen.append(head)
+        if len(seen) == 3:
+            raise Death
+        return True
+
+    with pytest.raises(Death):
+        two.take_over(die_at_the_third, fail)
+    two.write(created(two), 4, b"4")
+    two.close()
+    third = Folder(tmp_path, 8 * FILE_BYTES)
+    taken = third.take_over(anything, fail)
+    assert [third.read(name, 4, 1) for name in taken] == [b"0", b"1", b"2", b"3", b"4"]
+    third.close()
+
+
+def test_a_file_of_another_name_replaces_none(tmp_path: Path) -> None:
+    one, two = Folder(tmp_path, 8 * FILE_BYTES), Folder(tmp_path, 8 * FILE_BYTES)
+    for number, each in enumerate((one, two)):
+        (each.own / "00000001").write_bytes(HEAD + b"%d" % number)
+        each.close()
+    third = Folder(tmp_path, 8 * FILE_BYTES)
+    assert [third.read(name, 4, 1) for name in third.take_over(anything, fail)] == [b"0", b"1"]
+    third.close()
+
+
 def test_what_is_not_wanted_or_not_of_ours_stays(tmp_path: Path) -> None:
     one = Folder(tmp_path, 8 * FILE_BYTES)
     wanted, other = created(one), created(one)

@@ -6,6 +6,7 @@ No record is sent twice, each process sends in the order of the offers, and the 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Generator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -167,3 +168,30 @@ def test_after_a_death_at_any_byte_the_rest_comes_in_order(count: int, rounds: i
     assert found.balanced
     assert found.recovered == found.confirmed + found.dropped.get("ambiguous", 0)
     assert second.channel.backlog.count == 0
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.integers(6, 60), st.lists(st.integers(0, 12), max_size=3))
+def test_after_deaths_amid_taking_over_the_rest_comes_in_order(count: int, taken: list[int]) -> None:
+    """Each of these processes takes so many files and dies: then files of one process are in several folders."""
+    process = Process()
+    process.offer(*range(count))
+    while process.channel.backlog.staged and process.channel.room_for_return():
+        at_once(process.movers[0]._step())
+    while process.channel.backlog.staged:
+        assert at_once(process.movers[0]._write())
+    waiting = process.channel.backlog.count
+    for left in taken:
+        process = Process(process.disk.after_death())
+        process.disk.left = left
+        with suppress(Killed):
+            at_once(process.spill._take_over())
+    process = Process(process.disk.after_death())
+    at_once(process.spill._take_over())
+    found: list[int] = []
+    for _ in range(count):
+        at_once(process.movers[0]._step())
+        lease = process.channel.lease(3, 1000)
+        found += [number(each) for each in lease.records]
+        lease.confirm()
+    assert found == [*range(count - waiting, count)]
