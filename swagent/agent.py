@@ -111,7 +111,8 @@ class Agent:
 
     Entering raises ConfigError for a setting that cannot be used, and AgentStateError when this agent was entered
     before: an agent lives once, make another one. Leaving flushes within `shutdown_timeout`, whatever the collector
-    does. When the block is cancelled from outside, leaving flushes for at most a second, and the cancellation goes on.
+    does. When the block is cancelled from outside, leaving flushes for at most one second of that, and the cancellation
+    goes on.
     """
 
     def __init__(
@@ -247,7 +248,7 @@ class Agent:
             return
         try:
             with CancelScope(shield=True):
-                await self._stop(stop_budgets.CANCELLED_FLUSH)
+                await self._stop(min(stop_budgets.CANCELLED_FLUSH, self.config.shutdown_timeout))
         finally:
             self._tasks.leave()
             self._end()
@@ -282,16 +283,24 @@ class Agent:
         self._phase = Phase.RUNNING
 
     async def _stop_in_time(self, is_cancelled: bool) -> None:
+        ends = anyio.current_time() + self.config.shutdown_timeout
         try:
             if not is_cancelled:
                 await self._stop(self.config.shutdown_timeout)
                 return
         except anyio.get_cancelled_exc_class():
-            with CancelScope(shield=True):
-                await self._stop(stop_budgets.CANCELLED_FLUSH)
+            await self._stop_shielded(ends)
             raise
+        await self._stop_shielded(ends)
+
+    async def _stop_shielded(self, ends: float) -> None:
+        """Stop where the host is cancelled.
+
+        :param ends: when the last flush would have ended without that, by the loop's clock
+        """
+        left = max(0.0, ends - anyio.current_time())
         with CancelScope(shield=True):
-            await self._stop(stop_budgets.CANCELLED_FLUSH)
+            await self._stop(min(stop_budgets.CANCELLED_FLUSH, left))
 
     async def _stop(self, grace: float) -> None:
         """The stop order.

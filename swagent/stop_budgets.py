@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | `shutdown_timeout` (setting, 5 s) | the last flush | |
 | `LAST_EVENT` | of the last flush, the part that the event of the end has at least | the last flush |
-| `CANCELLED_FLUSH` | the last flush, where the host was cancelled from outside | |
+| `CANCELLED_FLUSH` | the last flush, once the host is cancelled from outside | the last flush |
 | `TERMINATED_FLUSH` | the last flush of a worker that waits for work, and is ended by a signal | |
 | `CLOSE` | closing hard the connections that a peer will not let go of, after the flush | |
 | `CALL_END` | a transport's call that was cancelled, before it is left behind | `CLOSE` |

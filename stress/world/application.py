@@ -55,6 +55,7 @@ class Application:
         self._agent: Agent | None = None
         self._life: anyio.CancelScope | None = None
         self._is_cancelled = self._is_dead = False
+        self._cancelled_at = math.inf
         self._watch.revive(self.count + 1)
         self._life_over = anyio.Event()
         self._is_over = False
@@ -73,7 +74,7 @@ class Application:
 
     def cancel(self) -> None:
         """Cancel the task that has the agent; the next one starts at once."""
-        self._is_cancelled = True
+        self._is_cancelled, self._cancelled_at = True, min(self._cancelled_at, self._clock.now())
         if self._life is not None:
             self._life.cancel()
 
@@ -120,6 +121,7 @@ class Application:
         )  # fmt: skip
         agent = Agent(config, transport=self._transport, clock=self._clock.now)
         self._is_cancelled = self._is_dead = False
+        self._cancelled_at = math.inf
         self._watch.revive(self.count + 1)
         self._life_over = anyio.Event()
         began, held, first = math.inf, 0.0, 0
@@ -140,7 +142,10 @@ class Application:
         if began == math.inf or self._is_dead:
             return  # cancelled while it started, or dead
         seconds = self._clock.now() - began - (self._watch.held - held)
-        budget = _CANCELLED_FLUSH if self._life.cancel_called else config.shutdown_timeout
+        budget = config.shutdown_timeout
+        if self._life.cancel_called:
+            # a stop may be well under way when it is cancelled, which makes it no longer
+            budget = min(budget, max(self._cancelled_at - began, 0.0) + _CANCELLED_FLUSH)
         self._watch.end(agent, seconds, budget)
         if self._is_over and (seconds > _QUICK or any(each.dropped.get("shutdown") for each in agent.statistics())):
             self._history.violate(f"all is well, and the stop takes {seconds:.3f} s: {agent.statistics()}")

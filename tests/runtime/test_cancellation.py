@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 
 import anyio
 import pytest
@@ -68,6 +69,37 @@ async def test_a_cancellation_while_the_agent_stops_cuts_it_short_and_goes_on() 
     assert scope.cancelled_caught
     assert virtual_now() - began == CANCELLED_FLUSH
     assert outcome(agent) == {"dropped shutdown": 2}
+
+
+@on_virtual_clocks
+@pytest.mark.parametrize(("cancelled_after", "ends_after"), [(None, 2.0), (0.25, 1.25), (1.5, 2.0)])
+async def test_a_cancelled_stop_takes_no_longer_than_another(cancelled_after: float | None, ends_after: float) -> None:
+    """Seconds of a stop that has two."""
+    collector = MemoryCollector()
+    agent = await agent_of(collector, shutdown_timeout=2.0, request_timeout=300.0, **NO_WATCH).start()
+    await collector.wait_until(lambda it: bool(it.properties))
+    collector.behaviour = hanging
+    record(2)
+    began = virtual_now()
+    with anyio.move_on_after(cancelled_after or math.inf) as scope:
+        await agent.stop()
+    assert scope.cancelled_caught == (cancelled_after is not None)
+    assert virtual_now() - began == pytest.approx(ends_after)
+
+
+@on_virtual_clocks
+async def test_the_flush_under_cancellation_has_no_more_than_the_whole_budget() -> None:
+    collector = MemoryCollector()
+    agent = agent_of(collector, shutdown_timeout=0.25, request_timeout=300.0, **NO_WATCH)
+    with CancelScope() as scope:
+        async with agent:
+            await collector.wait_until(lambda it: bool(it.properties))
+            collector.behaviour = hanging
+            record(2)
+            began = virtual_now()
+            scope.cancel()
+            await anyio.sleep_forever()
+    assert virtual_now() - began == 0.25
 
 
 async def test_cancelled_before_it_began_it_does_not_start() -> None:
