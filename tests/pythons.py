@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from interpreters import bare_root
+from interpreters.environment import CommandError
 from interpreters.place import Interpreter, Machine, UnavailableError
 from interpreters.suites import SUITES, Outcome, failures
 
@@ -35,7 +36,10 @@ def main() -> int:
             continue
         for suite in options.suites:
             print(f"=== {version}: {suite}", flush=True)
-            outcomes.append(SUITES[suite](python))
+            try:
+                outcomes.append(SUITES[suite](python))
+            except CommandError as error:
+                outcomes.append(Outcome(version, suite, True, str(error)))
     print("\n".join(["", *report(outcomes)]))
     return 1 if failures(outcomes) else 0
 

@@ -16,10 +16,10 @@ import functools
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from interpreters import bare_root
+from interpreters.environment import PIP, CommandError, install, make_environment, run
 from interpreters.place import REPOSITORY, Interpreter, Machine, UnavailableError
 from native.frozen_clock import build as build_clock
 
@@ -27,12 +27,7 @@ VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 _SOURCES = REPOSITORY / "swagent" / "native"
 _DIST = REPOSITORY / "dist"
 _COMPILER = ("ca-certificates", "gcc", "libc6-dev")
-_PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 _CASES = 300
-
-
-class FailedError(Exception):
-    """A command failed; the text says which."""
 
 
 def main() -> int:
@@ -50,7 +45,7 @@ def main() -> int:
             said.append(f"{version:<7} {wheel.name}: records the same as Python")
         except UnavailableError as reason:
             said.append(f"{version:<7} not available: {reason}")
-        except FailedError as error:
+        except CommandError as error:
             said.append(f"{version:<7} FAILED: {error}")
             has_failed = True
     print("\n".join(["", *said]))
@@ -60,18 +55,18 @@ def main() -> int:
 def build_sdist() -> Path:
     """The sources as they are published.
 
-    :raises FailedError: when it cannot be built
+    :raises CommandError: when it cannot be built
     """
     shutil.rmtree(_DIST, ignore_errors=True)
     _DIST.mkdir()
     python = Interpreter("", sys.executable, Machine())
     with tempfile.TemporaryDirectory() as folder:
-        tools = _environment(python, Path(folder, "venv"))
-        _run(tools, *_PIP, "install", "build")
+        tools = make_environment(python, Path(folder, "venv"))
+        install(tools, "build")
         # of a copy: what was built there before stays out
         copy = Path(folder, "sources")
         shutil.copytree(_SOURCES, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "*.so", "__pycache__"))
-        _run(tools, "-m", "build", "--sdist", "--outdir", str(_DIST), str(copy))
+        run(tools, "-m", "build", "--sdist", "--outdir", str(_DIST), str(copy))
     (sdist,) = _DIST.glob("swagent_native-*.tar.gz")
     return sdist
 
@@ -80,13 +75,13 @@ def build_wheel(version: str, sdist: Path) -> Path:
     """The wheel for one Python.
 
     :raises UnavailableError: when it is nowhere
-    :raises FailedError: when it cannot be built
+    :raises CommandError: when it cannot be built
     """
     python = _find(version, has_compiler=True)
-    python = _environment(python, python.place.folder / f"venv-{version}-wheel")
+    python = make_environment(python, python.place.folder / f"venv-{version}-wheel")
     folder = python.place.repository / "dist"
     before = set(_DIST.glob("*.whl"))
-    _run(python, *_PIP, "wheel", "--no-deps", "--wheel-dir", str(folder), str(folder / sdist.name))
+    run(python, *PIP, "wheel", "--no-deps", "--wheel-dir", str(folder), str(folder / sdist.name))
     (wheel,) = set(_DIST.glob("*.whl")) - before
     return wheel
 
@@ -94,16 +89,16 @@ def build_wheel(version: str, sdist: Path) -> Path:
 def try_wheel(version: str, wheel: Path) -> None:
     """Install it, and compare what it records with what Python does.
 
-    :raises FailedError: when it does not install, or not the same is recorded
+    :raises CommandError: when it does not install, or not the same is recorded
     """
     python = _find(version, has_compiler=False)
     place = python.place
-    python = _environment(python, place.folder / f"venv-{version}-native")
-    _run(python, *_PIP, "install", "-e", f"{place.repository}[grpc,trio]")
-    _run(python, *_PIP, "install", "--force-reinstall", "--no-deps", str(place.repository / "dist" / wheel.name))
+    python = make_environment(python, place.folder / f"venv-{version}-native")
+    install(python, "-e", f"{place.repository}[grpc,trio]")
+    install(python, "--force-reinstall", "--no-deps", str(place.repository / "dist" / wheel.name))
     clock = build_clock(place.outside(place.folder)).name
     cases = ["--count", str(_CASES), "--seed", "1", "--loop", "asyncio", "--clock", str(place.folder / clock)]
-    _run(python, "-m", "native.run", *cases, PYTHONPATH=str(place.repository / "tests"))
+    run(python, "-m", "native.run", *cases, environ={"PYTHONPATH": str(place.repository / "tests")})
 
 
 def _find(version: str, *, has_compiler: bool) -> Interpreter:
@@ -116,18 +111,6 @@ def _find(version: str, *, has_compiler: bool) -> Interpreter:
 @functools.cache
 def _root(has_compiler: bool) -> bare_root.BareRoot:
     return bare_root.make("build-root", _COMPILER) if has_compiler else bare_root.make()
-
-
-def _environment(python: Interpreter, folder: Path) -> Interpreter:
-    """An environment of its own."""
-    _run(python, "-m", "venv", str(folder))
-    return Interpreter(python.version, str(folder / "bin" / "python"), python.place)
-
-
-def _run(python: Interpreter, *arguments: str, **environ: str) -> None:
-    command: Sequence[str] = [python.command, *arguments]
-    if python.place.run(command, python.place.repository, environ) != 0:
-        raise FailedError(" ".join(command))
 
 
 if __name__ == "__main__":

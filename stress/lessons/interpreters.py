@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from interpreters.environment import install, make_environment, run
 from interpreters.place import Interpreter, Machine, UnavailableError
 from pythons import find
 from stress.compare.sinks import Collector
@@ -27,11 +28,10 @@ _HEADS = (
     "interpreter", "bare, us", "to CPython", "with the agent, us", "to CPython", "the agent adds, us", "to CPython",
 )  # fmt: skip
 _PROGRAM = "stress.lessons.interpreter_program"
-_PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
 class InterpreterError(Exception):
-    """An interpreter is there, and the program did not run on it."""
+    """The program ran on an interpreter, and not as it was to."""
 
 
 class Key(NamedTuple):
@@ -81,10 +81,8 @@ def _pypy() -> Interpreter:
     :raises UnavailableError: when it is nowhere
     """
     found = find(PYPY, has_root=True)
-    place = found.place
-    python = Interpreter(PYPY, str(place.folder / "venv-PyPy-lesson" / "bin" / "python"), place)
-    _run(found, {}, "-m", "venv", str(place.folder / "venv-PyPy-lesson"))
-    _run(python, {}, *_PIP, "install", "-e", f"{place.repository}[grpc]")
+    python = make_environment(found, found.place.folder / "venv-PyPy-lesson")
+    install(python, "-e", f"{found.place.repository}[grpc]")
     return python
 
 
@@ -108,17 +106,11 @@ def _measure(pythons: Mapping[str, tuple[Interpreter, Mapping[str, str]]], reque
 
 def _ask(python: Interpreter, environ: Mapping[str, str], address: str, requests: int) -> Mapping[str, float]:
     file = python.place.folder / "lesson.json"
-    _run(python, environ, "-m", _PROGRAM, address, str(requests), "3", str(file))
+    run(python, "-m", _PROGRAM, address, str(requests), "3", str(file), environ=environ)
     said: Mapping[str, float] = json.loads(python.place.outside(file).read_text())
     if said["is_accelerated"] != (environ.get(VARIABLE) == "auto"):
         raise InterpreterError(f"{python.command} did not record as it was to: the accelerator could not be loaded")
     return said
-
-
-def _run(python: Interpreter, environ: Mapping[str, str], *arguments: str) -> None:
-    """:raises InterpreterError: the command failed"""
-    if python.place.run([python.command, *arguments], python.place.repository, environ) != 0:
-        raise InterpreterError(f"{python.command} {' '.join(arguments)} failed")
 
 
 def row(name: str, us: Mapping[Key, float]) -> Sequence[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+from interpreters.environment import install, make_environment
 from interpreters.place import REPOSITORY, Interpreter
 
 UNIT = tuple(
@@ -38,8 +39,7 @@ class Outcome:
 
 def deliver(python: Interpreter) -> Outcome:
     """The delivery suite, with what it needs and nothing else."""
-    if not _install(python, "all", "pytest", "pytest-timeout"):
-        return Outcome(python.version, "delivery", True, "pip could not install what it needs")
+    python = _environment(python, "all", "pytest", "pytest-timeout")
     report = Path(".cache", f"delivery-{python.version}.xml")
     seen = REPOSITORY / report
     seen.unlink(missing_ok=True)
@@ -50,8 +50,7 @@ def deliver(python: Interpreter) -> Outcome:
 
 def attach(python: Interpreter) -> Outcome:
     """`swagent attach`, by what Python itself has for it."""
-    if not _install(python, "all", "pytest", "pytest-timeout", "flask", "hypercorn"):
-        return Outcome(python.version, "attach", True, "pip could not install what it needs")
+    python = _environment(python, "all", "pytest", "pytest-timeout", "flask", "hypercorn")
     return Outcome(python.version, "attach", _pytest(python, "tests/attach") != 0)
 
 
@@ -59,8 +58,7 @@ def run_unit(python: Interpreter) -> Outcome:
     """The suites that need no server."""
     if reason := _NO_UNIT.get(python.version):
         return Outcome(python.version, "unit", remark=reason)
-    if not _install(python, "test"):
-        return Outcome(python.version, "unit", True, "pip could not install what it needs")
+    python = _environment(python, "test")
     return Outcome(python.version, "unit", _pytest(python, *UNIT) != 0)
 
 
@@ -75,20 +73,18 @@ def run_demo(python: Interpreter) -> Outcome:
     return Outcome(python.version, "demo", status != 0)
 
 
-def _environment(python: Interpreter) -> Path:
-    return python.place.folder / f"venv-{python.version}"
+def _environment(python: Interpreter, extra: str, *more: str) -> Interpreter:
+    """An environment with what a suite needs.
 
-
-def _install(python: Interpreter, extra: str, *more: str) -> bool:
-    place, venv = python.place, _environment(python)
-    if place.run([python.command, "-m", "venv", str(venv)], place.repository, {}) != 0:
-        return False
-    pip = [str(venv / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    return place.run([*pip, "-e", f".[{extra}]", *more], place.repository, {}) == 0
+    :raises CommandError: when it cannot be had
+    """
+    python = make_environment(python, python.place.folder / f"venv-{python.version}")
+    install(python, "-e", f".[{extra}]", *more)
+    return python
 
 
 def _pytest(python: Interpreter, *arguments: str) -> int:
-    command = [str(_environment(python) / "bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    command = [python.command, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     return python.place.run(command, python.place.repository, {})
 
 
