@@ -96,7 +96,8 @@ def served(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served
     original = Gate.__call__
 
     async def watched(self: Gate, scope: Scope, receive: Receive, send: Send) -> None:
-        sites = [value.decode() for name, value in scope["headers"] if name == b"sec-fetch-site"]
+        # the lifespan has none
+        sites = [value.decode() for name, value in scope.get("headers", ()) if name == b"sec-fetch-site"]
 
         async def note(message: Message) -> None:
             if message["type"] == "http.response.start":
