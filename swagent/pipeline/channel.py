@@ -22,7 +22,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -113,7 +113,7 @@ class Channel(ChosenRing):
         self._settled = anyio.Event()
         self._bell: Doorbell | None = None
         self._lock = threading.RLock()
-        self._sources: tuple[Callable[[], object], ...] = ()
+        self._sources: tuple[Callable[[bool], object], ...] = ()
 
     # -- producers: any thread ----------------------------------------------------------------------------------------
 
@@ -189,14 +189,18 @@ class Channel(ChosenRing):
         elif notify is not None:
             notify(self._ring)
 
-    def add_source(self, pull: Callable[[], object]) -> None:
-        """Add a function that puts pending records into the channel, see `Intake`."""
+    def add_source(self, pull: Callable[[bool], object]) -> None:
+        """Add a function that puts pending records into the channel, see `Pending.encode`."""
         self._sources = (*self._sources, pull)
 
-    def pull_pending(self) -> None:
-        """Put the pending records into the channel. Called before each look, and never under the lock."""
+    def pull_pending(self, *, waits: bool = True) -> None:
+        """Put the pending records into the channel. Called before each look, and never under the lock.
+
+        :param waits: whether those are in, too, that another thread brings in just now. The reader is told of them
+            anyway, and never waits for a thread of the application's
+        """
         for pull in self._sources:
-            pull()
+            pull(waits)
 
     def wake_reader(self) -> None:
         """Wake the reader if it waits for a first record: `pull_pending` will bring one in."""
@@ -232,6 +236,13 @@ class Channel(ChosenRing):
             before = self._held
             self._expire()
             return self._held < before
+
+    @property
+    def is_entered(self) -> bool:
+        """Whether this thread is inside of the lock: a finaliser or a signal handler has interrupted it."""
+        # as `threading.Condition` asks its lock
+        lock: Any = self._lock
+        return bool(lock._is_owned())  # noqa: SLF001
 
     @property
     def held(self) -> int:
@@ -295,13 +306,13 @@ class Channel(ChosenRing):
     def _until_due(self, batcher: Batcher) -> float | None:
         # no ring meanwhile: what is pulled in here would ring, and the reader would look again at once
         self.ring_at = self._ring_at_bytes = _NEVER
-        self.pull_pending()
+        self.pull_pending(waits=False)
         with self._lock:
             if self._queue:
                 return self._until_batch_due(batcher)
             # asked before the second look, or a record that comes in between would be missed
             self.ring_at = self._ring_at_bytes = 1
-        self.pull_pending()
+        self.pull_pending(waits=False)
         with self._lock:
             if self._queue:
                 return self._until_batch_due(batcher)
@@ -318,7 +329,7 @@ class Channel(ChosenRing):
 
     def lease(self, max_items: int, max_bytes: int) -> Lease:
         """Take the oldest records, at least one if any waits; expired ones are dropped on the way."""
-        self.pull_pending()
+        self.pull_pending(waits=False)
         with self._lock:
             self._expire()
             records, times, numbers, size = self._queue.take(max_items, max_bytes)

@@ -60,11 +60,20 @@ class Pending:
         self._is_encoding = False
         channel.add_source(self.encode)
 
-    def encode(self) -> None:
-        """Let the channel have what is pending."""
-        if not self._pending:
+    def encode(self, waits: bool = True) -> None:
+        """Let the channel have what is pending.
+
+        :param waits: whether the channel has what another thread encodes just now, too, when this returns; else that
+            thread brings in all of it
+        """
+        # in this order: what is pending no more is in the channel, or on its way
+        if not self._pending and not self._is_encoding:
             return
-        with self._lock:
+        lock = self._lock  # in a child that is forked meanwhile there is another one
+        # that thread needs the channel: one that was interrupted inside of the channel cannot wait for it
+        if not lock.acquire(blocking=waits and not self._channel.is_entered):
+            return
+        try:
             if self._is_encoding:
                 return  # from inside: the loop below will come to it
             self._is_encoding = True
@@ -73,6 +82,8 @@ class Pending:
                     self._encode_group()
             finally:
                 self._is_encoding = False
+        finally:
+            lock.release()
 
     def after_fork_in_child(self) -> None:
         """In a forked child: the records belong to the parent, and so did a lock that may be held for ever."""

@@ -98,7 +98,7 @@ async def test_records_that_the_reader_pulls_in_itself_do_not_wake_it(attached: 
     fill(channel, b"1")
     pending, looks = [b"2", b"3", b"4"], 0
 
-    def pull() -> None:
+    def pull(_: bool) -> None:
         nonlocal looks
         looks += 1
         if pending:

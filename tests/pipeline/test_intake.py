@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -44,6 +45,9 @@ class Encoding:
             raise ValueError(record)
         self.done.append(record)
         return record.encode()
+
+
+_LONGEST = 30.0
 
 
 def intake_of(channel: Channel) -> tuple[Intake[str], Encoding]:
@@ -241,3 +245,83 @@ def test_a_child_process_leaves_what_was_set_down_to_its_parent() -> None:
     intake.encode()
     assert encoding.done == []
     assert dict(channel.statistics().refused) == {Refusal.FORKED.value: 1}
+
+
+def test_a_child_process_that_begins_amid_an_encoding_goes_on() -> None:
+    """As of a signal handler that forks there, and returns in the child."""
+
+    def encode(record: bytes) -> bytes:
+        intake.after_fork_in_child()
+        channel.after_fork_in_child()
+        return record
+
+    channel = channel_of()
+    intake = Intake(channel, encode, RateLimitedLog())
+    intake.offer(b"the parent's")
+    intake.encode()
+    intake.offer(b"the child's")
+    assert dict(channel.statistics().refused) == {Refusal.FORKED.value: 2}
+
+
+class EncodingElsewhere:
+    """An intake whose group another thread encodes just now, until `go` is set."""
+
+    def __init__(self) -> None:
+        self.channel = channel_of(**AMPLE)
+        self.go = threading.Event()
+        begun = threading.Event()
+
+        def encode(record: bytes) -> bytes:
+            begun.set()
+            assert self.go.wait(_LONGEST)
+            return record
+
+        self.intake = Intake(self.channel, encode, RateLimitedLog())
+        for _ in range(GROUP - 1):
+            self.intake.offer(b"1")
+        self.thread = threading.Thread(target=self.intake.offer, args=(b"2",))
+        self.thread.start()
+        assert begun.wait(_LONGEST)
+
+    def go_soon(self) -> None:
+        """Let it go on once this thread waits."""
+        threading.Timer(0.05, self.go.set).start()
+
+
+@pytest.mark.parametrize("look", ["statistics", "close"])
+def test_a_look_finds_what_another_thread_encodes(look: str) -> None:
+    elsewhere = EncodingElsewhere()
+    elsewhere.go_soon()
+    getattr(elsewhere.channel, look)()
+    assert elsewhere.channel._ledger.offered == GROUP
+    elsewhere.thread.join()
+    assert elsewhere.channel.statistics().accepted == GROUP
+
+
+def test_the_reader_waits_for_no_thread_that_encodes() -> None:
+    elsewhere = EncodingElsewhere()
+    elsewhere.intake.offer(b"3")
+    assert elsewhere.channel._until_due(batcher_of(elsewhere.channel)) == math.inf
+    assert not elsewhere.channel.lease(1, 1).records
+    elsewhere.go.set()
+    elsewhere.thread.join()
+    assert elsewhere.channel._held == GROUP + 1
+
+
+def test_a_thread_that_is_interrupted_inside_of_the_channel_waits_for_none_that_encodes() -> None:
+    """As by a finaliser that ends a span there: the thread that encodes waits for the channel itself."""
+    elsewhere = EncodingElsewhere()
+
+    def record_inside() -> None:
+        with elsewhere.channel._lock:
+            elsewhere.go.set()
+            for _ in range(GROUP):
+                elsewhere.intake.offer(b"3")
+            elsewhere.channel.statistics()
+
+    inside = threading.Thread(target=record_inside, daemon=True)
+    inside.start()
+    inside.join(_LONGEST)
+    assert not inside.is_alive()
+    elsewhere.thread.join(_LONGEST)
+    assert elsewhere.channel.statistics().accepted == 2 * GROUP
