@@ -76,14 +76,15 @@ class RecordQueue:
         return self.take(1, 0)[0][0]
 
     def put_back(self, records: Sequence[bytes], times: Sequence[float], numbers: Sequence[range]) -> None:
-        """Put records to the head, but behind those that are older still."""
-        older: list[Group] = []
-        while self._row and self._row[2] < numbers[0].start:
-            older.append(next(self._oldest))
-        # those that came between them were offered by others
+        """Put records to the head, each of them behind those that are older still."""
         each = zip(records, times, chain.from_iterable(numbers), strict=True)
-        returning = [([record], [at], number, len(record)) for record, at, number in each]
-        for group in reversed([*older, *returning]):
+        head: list[Group] = []
+        for record, at, number in each:
+            # older ones came back before, perhaps a part of what was between these
+            while self._row and self._row[2] < number:
+                head.append(next(self._oldest))
+            head.append(([record], [at], number, len(record)))
+        for group in reversed(head):
             self._row.extendleft(reversed(group))
 
 

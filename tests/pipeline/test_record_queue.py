@@ -37,6 +37,18 @@ def test_records_that_come_back_are_behind_older_ones() -> None:
     assert [*chain.from_iterable(waiting.take(10, 1000)[2])] == [1, 2, 3, 4, 5]
 
 
+def test_each_record_that_comes_back_is_behind_older_ones() -> None:
+    """What was between the records of a batch was under way when they were taken, and has come back before them."""
+    waiting = waiting_of(1, 2, 3, 4)
+    first, second = waiting.take(2, 1000), waiting.take(1, 1000)
+    waiting.put_back(*first[:3])
+    third = waiting.take(3, 1000)
+    assert third[0] == [b"1", b"2", b"4"]
+    waiting.put_back(*second[:3])
+    waiting.put_back(*third[:3])
+    assert [*chain.from_iterable(waiting.take(10, 1000)[2])] == [1, 2, 3, 4]
+
+
 def test_a_group_is_taken_apart_where_a_batch_ends() -> None:
     waiting = RecordQueue()
     waiting.put(([b"1", b"22", b"3"], [0.1, 0.2, 0.3], 1, 4))
