@@ -6,6 +6,7 @@ statistics and the log. Only the end of the process gets out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
@@ -73,7 +74,8 @@ class AgentTasks:
         self._work_scope = CancelScope()
         self._is_cut = False
         self._skip_backoff = anyio.Event()
-        self._grace = 0.0
+        self._ends_at = math.inf
+        self._end_scope = CancelScope()
         self.begun = anyio.Event()
         self.ended = anyio.Event()
         self.runner: Runner | None = None
@@ -102,11 +104,12 @@ class AgentTasks:
         self._scope.cancel()
 
     def finish(self, grace: float) -> None:
-        """The agent stops: restart what crashed without a rest, and end with the event of the end.
+        """The agent stops: restart what crashed without a rest, and end with the event of the end. A second call makes
+        it no later.
 
         :param grace: seconds after which that event is sent, though other records are still on their way
         """
-        self._grace = grace
+        self._ends_at = self._end_scope.deadline = min(self._ends_at, anyio.current_time() + grace)
         self._skip_backoff.set()
 
     def cut(self) -> None:
@@ -166,7 +169,7 @@ class AgentTasks:
         :param done: set when no other record waits
         """
         await self._skip_backoff.wait()
-        with anyio.move_on_after(self._grace):
+        with CancelScope(deadline=self._ends_at) as self._end_scope:
             await done.wait()
         self._report_end()
         self._pipelines.close()

@@ -83,6 +83,7 @@ class Recording:
         self._blocks = Blocks(self._offer_event)
         self._block_limit = config.loop_block_limit / 1000
         self._loop_watches: dict[int, LoopWatch] = {}
+        self._watches_loops = True
         self.on_block: Callable[[Block], object] | None = None
         """Called with each time for which a loop was held, in the watchdog's thread. It must not raise."""
         # each is kept by its loop
@@ -137,7 +138,7 @@ class Recording:
         """Look after the running loop, unless it is the agent's own. A second call does nothing. A thread may run one
         loop after the other, as that of a test does."""
         thread = threading.get_ident()
-        if not self._block_limit or suppress_instrumentation.get() or self._has_ended:
+        if not self._block_limit or suppress_instrumentation.get() or not self._watches_loops:
             return
         known = self._loop_watches.get(thread)
         if known is not None and known.is_run():
@@ -149,6 +150,14 @@ class Recording:
             )
         except Exception as error:  # noqa: BLE001, RUF100  (a loop of a foreign class, or no thread to spare)
             say(logging.INFO, "this event loop is not watched: %r", error)
+        if not self._watches_loops:  # ended meanwhile, in another thread
+            self._leave_loops()
+
+    def _leave_loops(self) -> None:
+        for thread in list(self._loop_watches):  # another thread may begin to watch its loop meanwhile
+            watch = self._loop_watches.pop(thread, None)
+            if watch is not None:
+                watch.stop()
 
     def _leave_ended_loops(self, thread: int) -> None:
         """Watch no loop that ran in a thread, nor those of threads that have ended."""
@@ -176,10 +185,7 @@ class Recording:
     def pause(self) -> None:
         """Take in nothing by itself, and watch no loop, until `resume`."""
         tracers.uninstall(self.tracer)
-        for thread in list(self._loop_watches):  # another thread may begin to watch its loop meanwhile
-            watch = self._loop_watches.pop(thread, None)
-            if watch is not None:
-                watch.stop()
+        self._leave_loops()
 
     def resume(self) -> None:
         """Take records in again."""
@@ -213,8 +219,8 @@ class Recording:
             self._threads.detach()
         self._loop_runs.detach()
         self._logs.detach()
-        for watch in self._loop_watches.values():
-            watch.stop()
+        self._watches_loops = False
+        self._leave_loops()
         self._leave_steps()
         self.profiler.stop()
         self.tracer.finish_open_segments()

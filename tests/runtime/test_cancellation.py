@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+from collections.abc import Sequence
 
 import anyio
 import pytest
@@ -24,6 +25,7 @@ from runtime.worlds import (
     unreachable,
 )
 from swagent.pipeline.failover import Backoff
+from swagent.signals import Signal
 from swagent.stop_budgets import CANCELLED_FLUSH
 from swagent.testing import MemoryCollector
 
@@ -100,6 +102,27 @@ async def test_the_flush_under_cancellation_has_no_more_than_the_whole_budget() 
             scope.cancel()
             await anyio.sleep_forever()
     assert virtual_now() - began == 0.25
+
+
+@on_virtual_clocks
+async def test_the_event_of_the_end_leaves_a_stop_that_is_cancelled() -> None:
+    """Other records are still on their way when it is cancelled, and none of these gets there."""
+    collector = MemoryCollector()
+
+    class SegmentsHang(collector.transport):  # type: ignore[misc, name-defined]
+        async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+            if signal is Signal.SEGMENT:
+                await hanging()
+            await super().send(signal, records)
+
+    changes = {"event_reporter_active": True, "shutdown_timeout": 5.0, "request_timeout": 300.0, **NO_WATCH}
+    agent = await agent_of(SegmentsHang, **changes).start()
+    record()
+    await anyio.sleep(1)
+    with anyio.move_on_after(0.1) as scope:
+        await agent.stop()
+    assert scope.cancelled_caught
+    assert agent.statistics().event.confirmed == 2
 
 
 async def test_cancelled_before_it_began_it_does_not_start() -> None:

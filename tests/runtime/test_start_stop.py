@@ -38,6 +38,7 @@ from runtime.worlds import (
 from swagent import Agent, AgentStateError, ConfigError, local_span
 from swagent.config import Config
 from swagent.config.options import Address
+from swagent.profile.loop_watch import LoopWatch
 from swagent.record.trace import tracer as tracers
 from swagent.signals import Signal
 from swagent.stop_budgets import CANCELLED_FLUSH
@@ -258,6 +259,27 @@ class TestTrouble:
             await in_a_task(agent.stop)
         assert virtual_now() - began == pytest.approx(60.0)
         assert outcome(agent) == {"dropped ambiguous": 2}
+
+    async def test_a_loop_that_comes_amid_the_stop_is_no_hindrance(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        collector = MemoryCollector()
+        agent = await agent_of(collector).start()
+        record(2)
+        leave, left = LoopWatch.stop, list[LoopWatch]()
+
+        async def begin_to_watch() -> None:
+            agent._recording.watch_loop()
+
+        def leave_and_begin(watch: LoopWatch) -> None:
+            leave(watch)
+            left.append(watch)
+            other = threading.Thread(target=lambda: asyncio.run(begin_to_watch()))
+            other.start()
+            other.join()
+
+        monkeypatch.setattr(LoopWatch, "stop", leave_and_begin)
+        await agent.stop()
+        assert len(left) == 1, "no watch begins then"
+        assert outcome(agent) == {"confirmed": 2}
 
     @on_virtual_clocks
     async def test_a_stop_that_is_cancelled_is_cut_short_and_the_cancellation_goes_on(self) -> None:
