@@ -85,8 +85,19 @@ class AgentThread:
         self._thread.join(stop_budgets.CANCELLED_FLUSH + stop_budgets.THREAD_END)
 
     def flush(self) -> None:
-        """Flush from another thread, within the shutdown timeout."""
-        anyio.run(self.agent.flush, self.config.shutdown_timeout)
+        """Flush from another thread, within the shutdown timeout. A loop may run there."""
+        flushing = SystemThread(self._flush, "swagent flush")
+        try:
+            flushing.start()
+        except RuntimeError as error:
+            say(logging.WARNING, "no thread to flush in: what waits is sent later: %s", error)
+            return
+        flushing.join(self.config.shutdown_timeout + stop_budgets.THREAD_END)
+
+    def _flush(self) -> None:
+        suppress_instrumentation.set(True)
+        backend, options = self._options
+        anyio.run(self.agent.flush, self.config.shutdown_timeout, backend=backend, backend_options=options)
 
     def is_this(self) -> bool:
         """Whether the caller is in it."""
@@ -211,12 +222,18 @@ def stop() -> Statistics | None:
 
     After a `start()` that found an agent, flush that one and leave it running.
     """
+    agent = _pop_adopted()
+    return stop_own() if agent is None else _flush(agent)
+
+
+def _pop_adopted() -> Agent | None:
+    """The last agent that a `start()` found, if that runs still."""
     with _lock:
         while _adopted:
             agent = _adopted.pop()
             if agent.is_running:
-                return _flush(agent)
-    return stop_own()
+                return agent
+    return None
 
 
 def _flush(agent: Agent) -> Statistics:

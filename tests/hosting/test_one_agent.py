@@ -21,6 +21,7 @@ from swagent import Agent, Config, ConfigError
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi import middleware as asgi_module
 from swagent.hosting import agent_thread
+from swagent.ledger import Statistics
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
@@ -66,6 +67,19 @@ class TestStart:
         swagent.start(config())
         record(3)
         statistics = swagent.stop()
+        assert statistics is not None
+        assert statistics.segment.confirmed == 3
+
+    @pytest.mark.parametrize("backend", ["asyncio", "trio"])
+    def test_it_may_do_so_in_a_loop(self, collector: MemoryCollector, backend: str) -> None:
+        swagent.start(config())
+
+        async def live() -> Statistics | None:
+            swagent.start(config())
+            record(3)
+            return swagent.stop()
+
+        statistics = anyio.run(live, backend=backend)
         assert statistics is not None
         assert statistics.segment.confirmed == 3
 
