@@ -247,6 +247,36 @@ def test_a_delivery_that_fails_follows_its_send(recorder: Recorder, topic: str) 
     assert dict(delivery.logs[0][1])["error.kind"] == "KafkaError"
 
 
+@pytest.mark.parametrize("kind", ["Producer", "SerializingProducer"])
+def test_the_report_of_deliveries_in_a_producer_s_settings_is_called(
+    recorder: Recorder, kafka: Kafka, topic: str, kind: str
+) -> None:
+    said: list[tuple[str, object, bytes]] = []
+    of_all = {"on_delivery": lambda error, message: said.append(("settings", error, message.value()))}
+    producer = getattr(confluent, kind)({"bootstrap.servers": kafka.address, **of_all})
+    producer.produce(topic, value=b"1")
+    producer.produce(
+        topic, value=b"2", on_delivery=lambda error, message: said.append(("call", error, message.value()))
+    )
+    assert producer.flush(_SECONDS) == 0
+    assert sorted(said) == [("call", None, b"2"), ("settings", None, b"1")]
+    assert [span.name for each in recorder.segments for span in each.spans] == 2 * [f"Kafka/{topic}/Producer"]
+
+
+def test_the_report_in_the_settings_hears_of_a_delivery_that_fails(recorder: Recorder, topic: str) -> None:
+    said: list[str] = []
+    with dead_address() as address:
+        producer = confluent.Producer({
+            "bootstrap.servers": address, "message.timeout.ms": 100, "log_level": 0,
+            "on_delivery": lambda error, _: said.append(error.name()),
+        })  # fmt: skip
+        with local_span("job"):
+            producer.produce(topic, b"1")
+        assert producer.flush(_SECONDS) == 0
+    assert said == ["_MSG_TIMED_OUT"]
+    assert recorder.span(f"Kafka/{topic}/Delivery").failed
+
+
 def test_the_classes_that_take_the_originals_places_are_as_those(kafka: Kafka) -> None:
     producer = confluent.SerializingProducer({"bootstrap.servers": kafka.address})
     assert isinstance(producer, confluent.Producer)

@@ -28,7 +28,7 @@ from .inbox import ending_last, handing_out
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, record_of
 from .message_call import add_to_mapping, add_to_pairs
 
-_BROKER, _GROUP = "_swagent_broker", "_swagent_group"
+_BROKER, _GROUP, _REPORT = "_swagent_broker", "_swagent_group", "_swagent_report"
 _C_ARGUMENTS = ("topic", "value", "key", "partition", "callback", "on_delivery", "timestamp", "headers")
 _PYTHON_ARGUMENTS = ("topic", "key", "value", "partition", "on_delivery", "timestamp", "headers")
 _REPORTS = ("callback", "on_delivery")
@@ -74,13 +74,14 @@ def _remember(client: Any, args: Args, kwargs: Kwargs) -> None:
     servers = settings.get("bootstrap.servers") or settings.get("metadata.broker.list") or ""
     client.__dict__[_BROKER] = joined_addresses(servers)
     client.__dict__[_GROUP] = settings.get("group.id")
+    client.__dict__[_REPORT] = settings.get("on_delivery")
 
 
 def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
     return begin_kafka_send(argument(args, kwargs, 0, "topic"), producer.__dict__[_BROKER])
 
 
-def _carry(places: dict[str, int], span: Span | None, _: object, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+def _carry(places: dict[str, int], span: Span | None, producer: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments with the context in the headers, and with a report of the delivery."""
     place = places["headers"]
     headers: Any = argument(args, kwargs, place, "headers")
@@ -91,7 +92,9 @@ def _carry(places: dict[str, int], span: Span | None, _: object, args: Args, kwa
         topic = argument(args, kwargs, 0, "topic")
         given = {name: argument(args, kwargs, places[name], name) for name in _REPORTS if name in places}
         name = next((name for name in given if given[name] is not None), "on_delivery")
-        report = _Delivery(span, topic, given[name])
+        # a callback of the call takes the place of the one in the producer's settings
+        callback = producer.__dict__.get(_REPORT) if given[name] is None else given[name]
+        report = _Delivery(span, topic, callback)
         if given[name] is None or callable(given[name]):
             args, kwargs = with_argument(args, kwargs, places[name], name, report)
     return args, kwargs
