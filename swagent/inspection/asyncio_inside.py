@@ -54,6 +54,9 @@ WORK_OF_ITEM = Attribute(
 TASK_OF_ITEM = Attribute(
     LIBRARY, "concurrent.futures.thread:_WorkItem", "task", "which request a worker thread works for", ">=3.14"
 )
+FUTURE_OF_ITEM = Attribute(
+    LIBRARY, "concurrent.futures.thread:_WorkItem", "future", "when a worker thread has done a piece of work"
+)
 SELECTOR = Attribute(
     LIBRARY, "asyncio.selector_events:BaseSelectorEventLoop", "_selector", "when a loop that rests begins to run"
 )

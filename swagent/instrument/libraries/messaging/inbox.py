@@ -1,15 +1,21 @@
 """Consumers that hand messages out: the span of a message lasts until the next one is asked for.
 
-It ends, too, when the loop over the consumer is left, and when the consumer is closed or let go.
+It ends, too, when the loop over the consumer is left, and when the consumer is closed or let go; and in a pool's thread
+when the piece of work has been done that asked for it, since the next one is of somebody else.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Any
+from weakref import ReferenceType, ref
 
+from ....inspection.executor_threads import future_of_work
+from ....inspection.frames import outer_frame
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
 from ...call import safely
@@ -28,16 +34,27 @@ class Inbox:
     :ivar is_off: whether the application opens the spans itself, by `swagent.messages.consume`
     """
 
-    __slots__ = ("_span", "is_off")
+    __slots__ = ("__weakref__", "_span", "_work", "is_off")
 
     def __init__(self) -> None:
         self._span: Span | None = None
+        self._work: ReferenceType[Future[Any]] | None = None
         self.is_off = False
 
     def receive(self, begin: Callable[..., Span | None], *args: Any) -> None:
         """Begin the span of a message, or of a batch."""
         if not self.is_off:
             self._span = begin(*args)
+            if self._span is not None:
+                self._end_with_work()
+
+    def _end_with_work(self) -> None:
+        """In a pool's thread, end the last message's span when this piece of work is done."""
+        work = future_of_work(outer_frame())
+        if work is not None and (self._work is None or self._work() is not work):
+            self._work = ref(work)
+            # called in this thread
+            work.add_done_callback(partial(_end_of, ref(self)))
 
     def end(self) -> None:
         """End the last message's span."""
@@ -48,6 +65,12 @@ class Inbox:
     def __del__(self) -> None:
         with suppress(Exception):
             self.end()
+
+
+def _end_of(inbox: ReferenceType[Inbox], _: object) -> None:
+    found = inbox()
+    if found is not None:
+        safely(found.end)
 
 
 def inbox_of(consumer: Any) -> Inbox:
