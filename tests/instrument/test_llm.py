@@ -172,6 +172,17 @@ async def test_a_stream_that_is_left_ends_and_did_not_fail(
     assert [segment.spans[0].failed for segment in recorder.segments] == [False, False]
 
 
+def test_a_stream_in_the_place_of_one_that_failed_did_not_fail_by_that_error(
+    recorder: Recorder, chats: Any, provider: Provider
+) -> None:
+    try:
+        raise RuntimeError("the first model is busy")
+    except RuntimeError:
+        with chats.chat.completions.create(**asked(stream=True)) as chunks:
+            next(iter(chunks))
+    assert not recorder.span("OpenAI/chat/completions").failed
+
+
 def test_a_stream_that_is_broken_off_by_an_error_failed(recorder: Recorder, chats: Any, provider: Provider) -> None:
     provider.may_go_on.clear()
     with pytest.raises(RuntimeError), chats.chat.completions.create(**asked(stream=True)):

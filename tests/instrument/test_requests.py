@@ -56,6 +56,20 @@ def test_a_stream_that_is_not_read_on_ends_with_its_response(
     assert not recorder.span("/stream").failed
 
 
+def test_a_request_that_is_sent_again_may_be_read_by_another_thread_meanwhile(
+    recorder: Recorder, session: requests.Session, server: HttpServer
+) -> None:
+    """As an adapter reads it that sends it there."""
+    request = session.prepare_request(requests.Request("GET", f"{server.url}/orders"))
+    with local_span("job"):
+        session.send(request)
+        names = iter(request.headers)
+        next(names)
+        session.send(request)
+        assert "sw8" in names
+    assert recorder.names == [["job", "/orders", "/orders"]]
+
+
 def test_a_request_that_is_sent_twice_carries_each_call(
     recorder: Recorder, session: requests.Session, server: HttpServer
 ) -> None:

@@ -77,7 +77,9 @@ def write_each(headers: MutableMapping[str, str], written: Mapping[str, str]) ->
     """Set some headers of the context in a mapping."""
     if "sw8" in headers:
         for name in CONTEXT_HEADERS:
-            headers.pop(name, None)
+            # those that are written again stay where they are: another thread may be sending the same headers
+            if name not in written:
+                headers.pop(name, None)
     if type(headers) is dict:
         headers.update(written)  # pyright: ignore[reportUnknownMemberType]
         return

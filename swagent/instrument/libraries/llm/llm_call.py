@@ -106,6 +106,12 @@ class _Reading:
         self._span = span
         self._facts: dict[str, object] = {}
         self._has_token = False
+        # the exception that is being handled when the stream begins does not break it off
+        self._before = id(sys.exc_info()[1])
+
+    def close(self, error: BaseException | None) -> None:
+        """The stream is closed while this exception is being handled, if one is."""
+        self.end(error if id(error) != self._before else None)
 
     def follow(self, events: Iterator[Any]) -> Iterator[Any]:
         """The events of a stream, which ends the span when it does."""
@@ -216,4 +222,4 @@ def _closed(stream: Any) -> None:
     """The error that breaks a stream off is the exception that is being handled when the stream is closed."""
     reading: _Reading | None = _fields(stream).get(_READING)
     if reading is not None:
-        reading.end(sys.exc_info()[1])
+        reading.close(sys.exc_info()[1])
