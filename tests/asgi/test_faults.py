@@ -63,18 +63,28 @@ del EARLY["putting off"]
 
 
 @contextmanager
-def planted(plant: tuple[Any, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def planted(
+    plant: tuple[Any, str], monkeypatch: pytest.MonkeyPatch, break_: Callable[..., Any] = broken
+) -> Iterator[None]:
     """One place that breaks."""
     with monkeypatch.context() as patch:
-        patch.setattr(*plant, broken)
+        patch.setattr(*plant, break_)
         if native is not None and plant == PLANTS["beginning the request"]:
             # the accelerator begins a request without that method
-            native.set_clock(broken)
+            native.set_clock(break_)
         try:
             yield
         finally:
             if native is not None:
                 native.set_clock(None)
+
+
+class Interruption(BaseException):
+    """As KeyboardInterrupt, which a signal handler may raise anywhere. Not that one: it would end the loop."""
+
+
+def interrupted(*args: object, **kwargs: object) -> Any:
+    raise Interruption
 
 
 def asks_early(status: int) -> App:
@@ -87,6 +97,17 @@ def asks_early(status: int) -> App:
         await answers(status)(scope, receive, send)
 
     return app
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("plant", [pytest.param(plant, id=name) for name, plant in PLANTS.items()])
+async def test_an_interruption_of_our_own_work_reaches_the_application(
+    plant: tuple[Any, str], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with traced(answers(status)) as shop:
+        with planted(plant, monkeypatch, interrupted), pytest.raises(Interruption):
+            await call(shop.app, http_scope())
+        assert await call(shop.app, http_scope("/later")) == [start(status), body(b"ok")]
 
 
 @pytest.mark.parametrize(

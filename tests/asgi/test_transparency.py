@@ -209,6 +209,46 @@ async def test_a_message_that_is_wrong_is_the_servers_to_judge(kind: str) -> Non
     assert server.said == wrong
 
 
+class Plain:
+    """An awaitable whose iterator has a `__next__`, and nothing else."""
+
+    def __await__(self) -> Any:
+        return self
+
+    def __iter__(self) -> Plain:
+        return self
+
+    def __next__(self) -> None:
+        return None
+
+
+@one_loop
+@pytest.mark.parametrize("raised", [RuntimeError("enough"), asyncio.CancelledError(), GeneratorExit()])
+async def test_what_is_thrown_into_an_iterator_without_a_throw_is_raised(raised: BaseException) -> None:
+    def app(scope: Scope, receive: Receive, send: Send) -> Any:
+        return Plain()
+
+    async with traced(app) as shop:
+        coroutine = shop.app(http_scope(), Server().receive, Server().send)
+        assert coroutine.send(None) is None
+        with pytest.raises(type(raised)) as seen:
+            coroutine.throw(raised)
+        assert seen.value is raised
+        assert len(await shop.segments()) == 1
+
+
+@one_loop
+async def test_an_iterator_without_a_close_is_just_left() -> None:
+    def app(scope: Scope, receive: Receive, send: Send) -> Any:
+        return Plain()
+
+    async with traced(app) as shop:
+        coroutine = shop.app(http_scope(), Server().receive, Server().send)
+        assert coroutine.send(None) is None
+        coroutine.close()
+        assert len(await shop.segments()) == 1
+
+
 class Gone(OSError):
     """The exceptions of a server whose client went away."""
 

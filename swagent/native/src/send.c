@@ -1,6 +1,7 @@
 /* The `send` of an application: notes the response of a request on its way to the server, as swagent/asgi/send.py. */
 #include "native.h"
 #include "pool.h"
+#include "wire.h"
 
 typedef struct {
     PyObject_HEAD
@@ -86,14 +87,18 @@ note_message(Request *request, PyObject *message)
     return 0;
 }
 
-/* Note a message, in Python where that has to look, and count a fault. Never with an exception. */
-static void
+/* Note a message, in Python where that has to look, and count a fault: 0, or -1 with what has to reach the application,
+ * such as KeyboardInterrupt. */
+static int
 note(Request *request, PyObject *message)
 {
     /* a message of another class may run code when it is read */
     int noted = PyDict_CheckExact(message) ? note_message(request, message) : -1;
     if (noted == 0) {
-        return;
+        return 0;
+    }
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {
+        return -1;
     }
     PyObject *error = take_error(), *done;
     if (noted == FAULT) {
@@ -104,7 +109,7 @@ note(Request *request, PyObject *message)
     }
     Py_XDECREF(error);
     Py_XDECREF(done);
-    PyErr_Clear();
+    return done != NULL || forgive() ? 0 : -1;
 }
 
 static PyObject *
@@ -121,7 +126,9 @@ send_call(Send *self, PyObject *const *args, size_t count, PyObject *names)
         PyErr_SetString(PyExc_TypeError, "send() takes one message");
         return NULL;
     }
-    note(request, message);
+    if (note(request, message) < 0) {
+        return NULL;
+    }
     if (request->following == Py_None) {
         return PyObject_CallOneArg(self->send, message);
     }

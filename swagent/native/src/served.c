@@ -6,6 +6,7 @@
  */
 #include "clock.h"
 #include "pool.h"
+#include "wire.h"
 
 static PyTypeObject *Serving_Type;
 static Pool pool;
@@ -27,15 +28,20 @@ leave(Serving *serving)
     }
 }
 
-/* The application has returned, or raised the exception that is set, which stays set. */
+/* The application has returned, or raised the exception that is set, which stays set. An interruption of our own work,
+ * such as KeyboardInterrupt, takes its place. */
 static void
 end(Serving *serving, Request *request, PyObject *send)
 {
     PyObject *error = take_error();
     if (!request->ended || request->previous != Py_None || error != NULL) {
         PyObject *done = PyObject_CallFunctionObjArgs(serving->end, request, error == NULL ? Py_None : error, send, NULL);
-        if (done == NULL) {
+        if (done == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
             PyErr_WriteUnraisable(serving->end);
+        }
+        else if (done == NULL) {
+            Py_XDECREF(error);
+            error = take_error();
         }
         Py_XDECREF(done);
     }
@@ -118,6 +124,10 @@ served_send(Served *self, PyObject *value, PyObject **result)
     }
     else {
         end_served(self);
+        if (sent == PYGEN_RETURN && PyErr_Occurred()) {
+            Py_CLEAR(*result);
+            sent = PYGEN_ERROR;
+        }
     }
     /* this may be the last of both */
     PyObject *error = sent == PYGEN_ERROR ? take_error() : NULL;
@@ -166,6 +176,22 @@ served_send_method(Served *self, PyObject *value)
     return as_method(sent, result);
 }
 
+/* What `await` does with an exception where the iterator has no `throw`: it raises the exception itself. */
+static void
+raise_thrown(PyObject *args)
+{
+    PyObject *kind, *value = NULL, *trace = NULL;
+    if (!PyArg_UnpackTuple(args, "throw", 1, 3, &kind, &value, &trace)) {
+        return;
+    }
+    if (PyExceptionInstance_Check(kind)) {
+        PyErr_Restore(Py_NewRef(Py_TYPE(kind)), Py_NewRef(kind), PyException_GetTraceback(kind));
+    }
+    else {
+        PyErr_Restore(Py_NewRef(kind), Py_XNewRef(value), trace == Py_None ? NULL : Py_XNewRef(trace));
+    }
+}
+
 static PyObject *
 served_throw(Served *self, PyObject *args)
 {
@@ -182,6 +208,10 @@ served_throw(Served *self, PyObject *args)
         request->steps--;
         Py_DECREF(method);
     }
+    else if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        raise_thrown(args);
+    }
     if (result != NULL) {
         leave_step(self);
     }
@@ -189,7 +219,10 @@ served_throw(Served *self, PyObject *args)
         int has_returned = PyErr_ExceptionMatches(PyExc_StopIteration);
         PyObject *stop = has_returned ? take_error() : NULL;
         end_served(self);
-        if (stop != NULL) {
+        if (stop != NULL && PyErr_Occurred()) {
+            Py_DECREF(stop);
+        }
+        else if (stop != NULL) {
             give_back_error(stop);
         }
     }
@@ -211,7 +244,16 @@ served_close(Served *self, PyObject *Py_UNUSED(nothing))
     PyObject *inner = Py_NewRef(self->inner);
     Request *request = (Request *)Py_NewRef(self->request);
     begin_step(self);
-    PyObject *closed = PyObject_CallMethodNoArgs(inner, s_close);
+    PyObject *method = PyObject_GetAttr(inner, s_close), *closed = NULL;
+    if (method != NULL) {
+        closed = PyObject_CallNoArgs(method);
+        Py_DECREF(method);
+    }
+    else if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        /* as `await` does with an iterator that cannot be closed */
+        PyErr_Clear();
+        closed = Py_NewRef(Py_None);
+    }
     request->steps--;
     Py_DECREF(inner);
     Py_DECREF(request);
@@ -220,6 +262,9 @@ served_close(Served *self, PyObject *Py_UNUSED(nothing))
         /* the request ends by it, and it goes no further */
         PyErr_SetNone(PyExc_GeneratorExit);
         end_served(self);
+        if (!PyErr_ExceptionMatches(PyExc_GeneratorExit)) {
+            return NULL;
+        }
         PyErr_Clear();
         Py_RETURN_NONE;
     }
@@ -401,7 +446,8 @@ static PyType_Spec served_spec = {
 
 /* -- the beginning ------------------------------------------------------------------------------------------------ */
 
-/* The request, marked in its scope: a new reference; NULL where there is none, and a fault is counted. */
+/* The request, marked in its scope: a new reference; NULL where there is none, and a fault is counted, or with what has
+ * to reach the application. */
 static Request *
 begin(Serving *self, PyObject *scope)
 {
@@ -414,13 +460,14 @@ begin(Serving *self, PyObject *scope)
         Py_CLEAR(request);
         give_back_error(error);
     }
-    if (request == NULL) {
+    if (request == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
         PyObject *error = take_error();
         PyObject *noted = PyObject_CallMethodObjArgs(self->faults, s_note, s_opening, error, NULL);
-        Py_XDECREF(noted);
         Py_XDECREF(error);
-        PyErr_Clear();
-        return NULL;
+        Py_XDECREF(noted);
+        if (noted == NULL) {
+            forgive();
+        }
     }
     return request;
 }
@@ -592,6 +639,10 @@ serve(Serving *self, Request *request, int kind, PyObject *const *called)
 {
     PyObject *app = called[0], *scope = called[1], *receive = called[2], *send = called[3];
     int clock = choose_clock(self, kind);
+    if (clock < 0 && !PyErr_ExceptionMatches(PyExc_Exception)) {
+        end(self, request, send);
+        return NULL;
+    }
     if (clock < 0) {
         note_timing(self);
         clock = NOT;
@@ -639,7 +690,7 @@ serving_call(Serving *self, PyObject *const *args, size_t count, PyObject *names
     int kind = kind_of(args[1]);
     Request *request = kind == NO_REQUEST ? NULL : begin(self, args[1]);
     if (request == NULL) {
-        Py_RETURN_NONE;
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
     self->under_way++;
     PyObject *served = serve(self, request, kind, args);
