@@ -196,8 +196,8 @@ class Channel(ChosenRing):
     def pull_pending(self, *, waits: bool = True) -> None:
         """Put the pending records into the channel. Called before each look, and never under the lock.
 
-        :param waits: whether those are in, too, that another thread brings in just now. The reader is told of them
-            anyway, and never waits for a thread of the application's
+        :param waits: also wait for the records that another thread is encoding. The reader does not: it hears of them
+            by a ring, and must not wait for a thread of the application
         """
         for pull in self._sources:
             pull(waits)

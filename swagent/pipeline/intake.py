@@ -63,8 +63,7 @@ class Pending:
     def encode(self, waits: bool = True) -> None:
         """Let the channel have what is pending.
 
-        :param waits: whether the channel has what another thread encodes just now, too, when this returns; else that
-            thread brings in all of it
+        :param waits: also wait for the records that another thread is encoding. Otherwise that thread encodes all
         """
         # in this order: what is pending no more is in the channel, or on its way
         if not self._pending and not self._is_encoding:

@@ -31,7 +31,7 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> Consumer:
 
 
 def other_work() -> bool:
-    """Of somebody else, in the same thread: whether it is inside of a span, and a span of its own."""
+    """Work of somebody else in the same thread. Returns whether it runs inside of a span."""
     is_inside = current_span() is not None
     with local_span("other"):
         pass
