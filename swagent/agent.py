@@ -247,8 +247,7 @@ class Agent:
         if self._phase is not Phase.RUNNING:
             return
         try:
-            with CancelScope(shield=True):
-                await self._stop(min(stop_budgets.CANCELLED_FLUSH, self.config.shutdown_timeout))
+            await self._stop_shielded(anyio.current_time() + self.config.shutdown_timeout)
         finally:
             self._tasks.leave()
             self._end()
@@ -294,7 +293,7 @@ class Agent:
         await self._stop_shielded(ends)
 
     async def _stop_shielded(self, ends: float) -> None:
-        """Stop where the host is cancelled.
+        """Stop where the host is cancelled, or gone.
 
         :param ends: when the last flush would have ended without that, by the loop's clock
         """

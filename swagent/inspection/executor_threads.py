@@ -15,7 +15,6 @@ from typing import Any
 
 from ..thread_frames import caller_of
 from . import anyio_inside, asyncio_inside, trio_inside
-from .asyncio_inside import FUTURE_OF_ITEM
 from .frames import place_of
 
 _MAX_FRAMES = 500
@@ -44,7 +43,7 @@ def future_of_work(frame: FrameType | None) -> Future[Any] | None:
     :param frame: as above
     """
     for work in _works(frame):
-        future = FUTURE_OF_ITEM.of(work)
+        future = asyncio_inside.FUTURE_OF_ITEM.of(work)
         if isinstance(future, Future):
             # pyright takes the future of an Any for one of something unknown
             return None if _context_in(work) is not None else future  # pyright: ignore[reportUnknownVariableType]

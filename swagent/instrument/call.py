@@ -6,6 +6,7 @@ the span. The inner one finds it with `outer_call`, and may add facts that only 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -38,6 +39,21 @@ def safely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | N
     except BaseException as error:  # noqa: BLE001, RUF100  (the library's objects may have a will of their own)
         note_failure(function, error)
         return None
+
+
+def handled_error() -> int:
+    """Which exception is being handled now, for `error_since`."""
+    return id(sys.exc_info()[1])
+
+
+def error_since(before: int) -> BaseException | None:
+    """The exception that is being handled now; None where it was being handled before already, and so breaks nothing
+    off.
+
+    :param before: as `handled_error` returned it
+    """
+    error = sys.exc_info()[1]
+    return error if id(error) != before else None
 
 
 def settle(function: Callable[Concatenate[Span, P], object], span: Span, *args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,5 +1,6 @@
 /* What the other parts share: the clock of the system, and the exception that is set. */
 #include "native.h"
+#include "wire.h"
 #include <time.h>
 
 PyTypeObject *Request_Type;
@@ -68,6 +69,19 @@ give_back_error(PyObject *error)
     Py_INCREF(type);
     PyErr_Restore(type, error, PyException_GetTraceback(error));
 #endif
+}
+
+int
+note_fault(PyObject *faults, PyObject *work)
+{
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        return -1;
+    }
+    PyObject *error = take_error();
+    PyObject *noted = PyObject_CallMethod(faults, "note", "OO", work, error);
+    Py_XDECREF(error);
+    Py_XDECREF(noted);
+    return noted != NULL || forgive() ? 0 : -1;
 }
 
 int

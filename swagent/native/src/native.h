@@ -105,6 +105,10 @@ void give_back_error(PyObject *error);
 /* As `note_failure` of Python, of the exception that is set: 0, or -1 with what has to reach the application. */
 int note_error(PyObject *function);
 
+/* Counts the exception that is set as a fault of a piece of our work, in a `Faults` of Python: 0, or -1 with what has to
+ * reach the application. */
+int note_fault(PyObject *faults, PyObject *work);
+
 /* Takes objects of Python from keyword arguments, each to the place of its name; NULL ends the names. */
 int set_known(PyObject **at, const char *const *names, PyObject *args, PyObject *kwargs);
 

@@ -12,7 +12,7 @@ typedef struct {
 
 static PyTypeObject *Send_Type;
 static Pool pool;
-static PyObject *s_type, *s_status, *s_more_body, *s_start, *s_body, *s_note, *s_following;
+static PyObject *s_type, *s_status, *s_more_body, *s_start, *s_body, *s_following;
 /* what code finds that looks at a function */
 static PyObject *face;
 /* of Python: makes a `send` for an unusual server, follows a response by messages, its state, notes any message */
@@ -97,17 +97,13 @@ note(Request *request, PyObject *message)
     if (noted == 0) {
         return 0;
     }
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {
+    if (noted == FAULT) {
+        return note_fault(request->faults, s_following);
+    }
+    if (PyErr_Occurred() && !forgive()) {
         return -1;
     }
-    PyObject *error = take_error(), *done;
-    if (noted == FAULT) {
-        done = PyObject_CallMethodObjArgs(request->faults, s_note, s_following, error, NULL);
-    }
-    else {
-        done = PyObject_CallFunctionObjArgs(note_otherwise, request, message, NULL);
-    }
-    Py_XDECREF(error);
+    PyObject *done = PyObject_CallFunctionObjArgs(note_otherwise, request, message, NULL);
     Py_XDECREF(done);
     return done != NULL || forgive() ? 0 : -1;
 }
@@ -265,10 +261,9 @@ add_send(PyObject *module)
     s_more_body = PyUnicode_InternFromString("more_body");
     s_start = PyUnicode_InternFromString("http.response.start");
     s_body = PyUnicode_InternFromString("http.response.body");
-    s_note = PyUnicode_InternFromString("note");
     s_following = PyUnicode_InternFromString("following a response");
     Send_Type = (PyTypeObject *)PyType_FromSpec(&send_spec);
-    if (!s_type || !s_status || !s_more_body || !s_start || !s_body || !s_note || !s_following || Send_Type == NULL) {
+    if (!s_type || !s_status || !s_more_body || !s_start || !s_body || !s_following || Send_Type == NULL) {
         return -1;
     }
     return PyModule_AddFunctions(module, functions);

@@ -11,7 +11,7 @@
 static PyTypeObject *Serving_Type;
 static Pool pool;
 static PyObject *request_clock, *running_loop;
-static PyObject *s_type, *s_http, *s_websocket, *s_mark, *s_throw, *s_close, *s_note, *s_opening, *s_timing, *s_steps;
+static PyObject *s_type, *s_http, *s_websocket, *s_mark, *s_throw, *s_close, *s_opening, *s_timing, *s_steps;
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */
 
@@ -460,14 +460,8 @@ begin(Serving *self, PyObject *scope)
         Py_CLEAR(request);
         give_back_error(error);
     }
-    if (request == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
-        PyObject *error = take_error();
-        PyObject *noted = PyObject_CallMethodObjArgs(self->faults, s_note, s_opening, error, NULL);
-        Py_XDECREF(error);
-        Py_XDECREF(noted);
-        if (noted == NULL) {
-            forgive();
-        }
+    if (request == NULL) {
+        note_fault(self->faults, s_opening);
     }
     return request;
 }
@@ -575,17 +569,6 @@ begin_clock(Served *served, Serving *serving, Request *request)
     return token == NULL ? -1 : 0;
 }
 
-/* An error of ours while a request is timed: it is counted. */
-static void
-note_timing(Serving *self)
-{
-    PyObject *error = take_error();
-    PyObject *noted = PyObject_CallMethodObjArgs(self->faults, s_note, s_timing, error, NULL);
-    Py_XDECREF(noted);
-    Py_XDECREF(error);
-    PyErr_Clear();
-}
-
 static Served *
 make_served(Serving *self, Request *request, PyObject *send, PyObject *inner)
 {
@@ -628,7 +611,8 @@ wrap(Serving *self, Request *request, PyObject *send, PyObject *awaitable, int c
         return Py_NewRef(awaitable);
     }
     if (clock == BY_CLOCK && begin_clock(served, self, request) < 0) {
-        note_timing(self);
+        /* only memory can have been missing */
+        note_fault(self->faults, s_timing);
     }
     return (PyObject *)served;
 }
@@ -639,12 +623,11 @@ serve(Serving *self, Request *request, int kind, PyObject *const *called)
 {
     PyObject *app = called[0], *scope = called[1], *receive = called[2], *send = called[3];
     int clock = choose_clock(self, kind);
-    if (clock < 0 && !PyErr_ExceptionMatches(PyExc_Exception)) {
-        end(self, request, send);
-        return NULL;
-    }
     if (clock < 0) {
-        note_timing(self);
+        if (note_fault(self->faults, s_timing) < 0) {
+            end(self, request, send);
+            return NULL;
+        }
         clock = NOT;
     }
     PyObject *ours = send_for(request, send);
@@ -816,7 +799,7 @@ add_served(PyObject *module)
         const char *text;
     } names[] = {
         {&s_type, "type"}, {&s_http, "http"}, {&s_websocket, "websocket"}, {&s_mark, "swagent.span"},
-        {&s_throw, "throw"}, {&s_close, "close"}, {&s_note, "note"}, {&s_opening, "opening the span of a request"},
+        {&s_throw, "throw"}, {&s_close, "close"}, {&s_opening, "opening the span of a request"},
         {&s_timing, "timing a request"}, {&s_steps, "steps"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

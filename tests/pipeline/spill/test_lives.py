@@ -94,6 +94,18 @@ def at_once(coroutine: Awaitable[Any]) -> Any:
     raise AssertionError("it waits")
 
 
+def sent_from_disk(process: Process, most: int) -> list[int]:
+    """The records that a process takes over and sends, up to so many batches."""
+    at_once(process.spill._take_over())
+    sent: list[int] = []
+    for _ in range(most):
+        at_once(process.movers[0]._step())
+        lease = process.channel.lease(3, 1000)
+        sent += [number(each) for each in lease.records]
+        lease.confirm()
+    return sent
+
+
 @pytest.fixture(autouse=True, scope="module")
 def small_files() -> Generator[None]:
     """So that there are several, with a few records each."""
@@ -156,13 +168,7 @@ def test_after_a_death_at_any_byte_the_rest_comes_in_order(count: int, rounds: i
     except Killed:
         pass
     second = Process(first.disk.after_death())
-    at_once(second.spill._take_over())
-    again: list[int] = []
-    for _ in range(count):
-        at_once(second.movers[0]._step())
-        lease = second.channel.lease(3, 1000)
-        again += [number(each) for each in lease.records]
-        lease.confirm()
+    again = sent_from_disk(second, count)
     assert again == sorted(set(again) - set(sent))
     found = second.channel.statistics()
     assert found.balanced
@@ -186,12 +192,5 @@ def test_after_deaths_amid_taking_over_the_rest_comes_in_order(count: int, taken
         process.disk.left = left
         with suppress(Killed):
             at_once(process.spill._take_over())
-    process = Process(process.disk.after_death())
-    at_once(process.spill._take_over())
-    found: list[int] = []
-    for _ in range(count):
-        at_once(process.movers[0]._step())
-        lease = process.channel.lease(3, 1000)
-        found += [number(each) for each in lease.records]
-        lease.confirm()
+    found = sent_from_disk(Process(process.disk.after_death()), count)
     assert found == [*range(count - waiting, count)]

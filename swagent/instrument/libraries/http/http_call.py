@@ -9,7 +9,6 @@ the response is still to come.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -20,7 +19,7 @@ from ....record.trace.model import Layer
 from ....record.trace.span import Span
 from ....request.description import STATUSES, Tag
 from ...address import place_of
-from ...call import begin_call, end_call, outer_call
+from ...call import begin_call, end_call, error_since, handled_error, outer_call
 from ...looking import at_end_of_call
 from ...settings import current
 
@@ -124,7 +123,7 @@ def note_status(span: Span, status: int) -> None:
 def leave_open(span: Span, response: Any) -> None:
     """Let a call's span last until `end_body` is called for its response, and be the active one no longer."""
     span.step_aside()
-    response.__dict__[_BODY] = _OpenBody(span, id(sys.exc_info()[1]))
+    response.__dict__[_BODY] = _OpenBody(span, handled_error())
 
 
 def end_body(response: Any) -> None:
@@ -132,9 +131,7 @@ def end_body(response: Any) -> None:
     a body off is known by the exception that is being handled now, and was not when it began."""
     waiting: _OpenBody | None = response.__dict__.pop(_BODY, None)
     if waiting is not None:
-        span, before = waiting
-        error = sys.exc_info()[1]
-        end_call(span, error if id(error) != before else None)
+        end_call(waiting.span, error_since(waiting.before))
 
 
 @remembered(1024)

@@ -13,7 +13,6 @@ The service belongs to another company: the trace's context goes to no host that
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any, cast
@@ -24,7 +23,7 @@ from ....record.trace.model import Component, Layer
 from ....record.trace.outcome import Outcome, outcome_of
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
-from ...call import begin_call, safely
+from ...call import begin_call, error_since, handled_error, safely
 from ...instrumentation import Hook
 from ...looking import at_end_of_call
 from ...patches import Patches
@@ -106,12 +105,7 @@ class _Reading:
         self._span = span
         self._facts: dict[str, object] = {}
         self._has_token = False
-        # the exception that is being handled when the stream begins does not break it off
-        self._before = id(sys.exc_info()[1])
-
-    def close(self, error: BaseException | None) -> None:
-        """The stream is closed while this exception is being handled, if one is."""
-        self.end(error if id(error) != self._before else None)
+        self.before = handled_error()
 
     def follow(self, events: Iterator[Any]) -> Iterator[Any]:
         """The events of a stream, which ends the span when it does."""
@@ -222,4 +216,4 @@ def _closed(stream: Any) -> None:
     """The error that breaks a stream off is the exception that is being handled when the stream is closed."""
     reading: _Reading | None = _fields(stream).get(_READING)
     if reading is not None:
-        reading.close(sys.exc_info()[1])
+        reading.end(error_since(reading.before))
