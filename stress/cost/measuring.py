@@ -14,6 +14,7 @@ from swagent.acceleration import VARIABLE
 from ..environments import ROOT, without_settings
 from .counter import PLACE
 from .figures import Count, CountError, read_blocks
+from .layouts import environ_of
 from .requests import CASES
 from .stages import STAGES
 
@@ -31,6 +32,7 @@ def measure(
     folder: Path,
     split: int = 1,
     accelerator: Path | None = None,
+    layout: int = 0,
 ) -> Mapping[str, Count]:
     """Count the cases at one stage.
 
@@ -40,6 +42,7 @@ def measure(
     :param split: of one in how many requests the time is split; 0: of none
     :param folder: for what callgrind writes; empty
     :param accelerator: the folder that has it; Python works alone where it is left out
+    :param layout: of the memory, by its number
     :raises CountError: the process failed, or did something else than it should
     """
     command = [
@@ -49,7 +52,7 @@ def measure(
     log = folder.with_suffix(".log")
     with log.open("wb") as errors:
         try:
-            done = subprocess.run(command, cwd=ROOT, env=_environ(library, accelerator),
+            done = subprocess.run(command, cwd=ROOT, env=_environ(library, accelerator, layout),
                                   stdout=subprocess.PIPE, stderr=errors,
                                   check=False, timeout=_LONGEST)  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -82,15 +85,15 @@ def check_answer(
             raise CountError(f"{stage}: {name} is {answer.get(name)} and should be {number}: the count is void")
 
 
-def _environ(library: Path, accelerator: Path | None) -> Mapping[str, str]:
-    """Its environment: no settings but ours, and hashes that are the same at each run."""
+def _environ(library: Path, accelerator: Path | None, layout: int) -> Mapping[str, str]:
+    """Its environment: no settings but ours, and a layout of memory that is the same at each run."""
     return {
         **without_settings(),
         PLACE: str(library),
         "LD_PRELOAD": str(library),
         "PYTHONPATH": os.pathsep.join(map(str, filter(None, (ROOT, _SERVED, accelerator)))),
         VARIABLE: "off" if accelerator is None else "auto",
-        "PYTHONHASHSEED": "0",
+        **environ_of(layout),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 

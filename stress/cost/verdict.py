@@ -61,16 +61,25 @@ def find_regressions(
     ]
 
 
+def find_suspects(counts: Counts, recorded: Recorded) -> Sequence[str]:
+    """The cases that take more than was recorded."""
+    return [case for case, stages in counts.items() if case in recorded and _is_more(stages, recorded[case])]
+
+
 def _judge(case: str, stages: Mapping[str, Count], was: Mapping[str, int] | None, counted: str, anew: str) -> str:
     if was is None:
         return f"{case} has no recorded number for Python {this_python()}: record it with {anew}"
-    expected = _expected(stages, was)
-    if own(stages) <= expected * (1 + TOLERANCE):
+    if not _is_more(stages, was):
         return ""
+    recorded = _say(_expected(stages, was), was)
     return (
-        f"{case}: the agent adds {own(stages):,} instructions to {counted}, {_say(expected, was)}, and more than "
+        f"{case}: the agent adds {own(stages):,} instructions to {counted}, {recorded}, and more than "
         f"{TOLERANCE:.0%} above that is a regression; where it is meant to be so, record it anew with {anew}"
     )
+
+
+def _is_more(stages: Mapping[str, Count], was: Mapping[str, int]) -> bool:
+    return own(stages) > _expected(stages, was) * (1 + TOLERANCE)
 
 
 def _expected(stages: Mapping[str, Count], was: Mapping[str, int]) -> int:

@@ -14,6 +14,7 @@ from stress.cost import command
 from stress.cost.counter import MissingToolsError, check_tools
 from stress.cost.figures import Count, CountError, Counts, own, read_blocks, render
 from stress.cost.implementation import ACCELERATOR
+from stress.cost.layouts import LAYOUTS, environ_of
 from stress.cost.measuring import check_answer
 from stress.cost.requests import BLOCK, CASES, warm_up
 from stress.cost.stages import BARE, STAGES, WHOLE
@@ -193,19 +194,66 @@ def test_without_the_tools_only_ci_fails(
     assert "apt-get install valgrind gcc libc6-dev" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("added", "status"), [(100, 0), (111, 1)])
-def test_the_short_form_judges(
-    added: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+# what the agent adds with one layout of memory after the other, and with which of them the count ends
+@pytest.mark.parametrize(
+    ("added", "last", "status"),
+    [
+        ([100], 0, 0),
+        ([111, 110], 1, 0),
+        ([130, 120, 111, 105], 3, 0),
+        ([130, 120, 111, 111, 125, 140], LAYOUTS - 1, 1),
+    ],
+)
+def test_the_short_form_judges_by_the_layout_that_takes_least(
+    added: Sequence[int],
+    last: int,
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "recorded.json"
-    write_recorded(counts(100), file)
+    write_recorded({**counts(100), "await": counts(50)["trivial"]}, file)
+    found = []
 
-    def counted(stages: Sequence[str], cases: Sequence[str], *_: object) -> Counts:
-        assert (stages, cases) == ((BARE, WHOLE), ("trivial", "await", "query", "call"))
-        return counts(added)
+    def counted(stages: Sequence[str], cases: Sequence[str], *rest: Any) -> Counts:
+        layout = rest[-1]
+        found.append((tuple(cases), layout))
+        return {case: counts(added[layout] if case == "trivial" else 50)["trivial"] for case in cases}
 
     monkeypatch.setattr(command, "refuse_without_tools", lambda _: None)
     monkeypatch.setattr(command, "count_all", counted)
     monkeypatch.setattr(command, "read_recorded", lambda **_: read_recorded(file))
-    assert command.main(["--short"]) == status
-    assert ("regression" in capsys.readouterr().err) is (status == 1)
+    assert command.main(["--short", "--cases", "trivial,await"]) == status
+    assert found == [(("trivial", "await"), 0), *((("trivial",), layout) for layout in range(1, last + 1))]
+    said = capsys.readouterr()
+    assert ("regression" in said.err) is (status == 1)
+    assert f"+{min(added)} " in said.out
+
+
+def test_without_a_verdict_one_layout_is_counted_and_a_record_is_the_least_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorded: list[Counts] = []
+    layouts = []
+
+    def counted(stages: Sequence[str], cases: Sequence[str], *rest: Any) -> Counts:
+        layouts.append(rest[-1])
+        return counts(200 - rest[-1], bare=EACH + rest[-1])
+
+    monkeypatch.setattr(command, "refuse_without_tools", lambda _: None)
+    monkeypatch.setattr(command, "count_all", counted)
+    monkeypatch.setattr(command, "read_recorded", lambda **_: {"trivial": {"bare": EACH, "agent": 100}})
+    monkeypatch.setattr(command, "write_recorded", lambda found, **_: recorded.append(found))
+    assert command.main(["--cases", "trivial"]) == 0
+    assert layouts == [0]
+    assert command.main(["--cases", "trivial", "--record"]) == 0
+    assert layouts == [0, *range(LAYOUTS)]
+    (written,) = recorded
+    assert {stage: each.each for stage, each in written["trivial"].items()} == {BARE: EACH, WHOLE: EACH + 200}
+
+
+def test_each_layout_has_its_own_hashes_and_addresses() -> None:
+    environs = [environ_of(layout) for layout in range(LAYOUTS)]
+    assert len({each["PYTHONHASHSEED"] for each in environs}) == LAYOUTS
+    assert len({len(each) for each in environs}) == LAYOUTS
