@@ -55,6 +55,10 @@ class Stock:
         async for request in requests:
             await context.write(request)
 
+    async def refuse(self, requests: AsyncIterator[bytes], context: Any) -> None:
+        async for _ in requests:
+            await context.abort(grpc.StatusCode.NOT_FOUND, "no lamp")
+
     def blocking(self, request: bytes, context: Any) -> bytes:
         return request
 
@@ -65,6 +69,8 @@ class Stock:
             "Many": grpc.unary_stream_rpc_method_handler(self.many),
             "Sum": grpc.stream_unary_rpc_method_handler(self.sum),
             "Talk": grpc.stream_stream_rpc_method_handler(self.talk),
+            "Refuse": grpc.stream_unary_rpc_method_handler(self.refuse),
+            "RefuseAll": grpc.stream_stream_rpc_method_handler(self.refuse),
             "Blocking": grpc.unary_unary_rpc_method_handler(self.blocking),
         })  # fmt: skip
 
@@ -158,6 +164,38 @@ async def test_a_deadline_shows_as_one(recorder: Recorder, channel: Any) -> None
         await channel.unary_unary("/stock.Stock/Look")(b"slow", timeout=0.05)
     tags = dict(_called(recorder).tags)
     assert (tags["outcome"], tags["grpc.status_code"]) == ("timed_out", "DEADLINE_EXCEEDED")
+
+
+@pytest.mark.parametrize("name", ["Refuse", "RefuseAll"])
+async def test_a_call_that_is_written_by_hand_and_fails_leaves_no_task(
+    name: str, recorder: Recorder, channel: Any
+) -> None:
+    kind = channel.stream_unary if name == "Refuse" else channel.stream_stream
+    before = asyncio.all_tasks()
+    call = kind(f"/stock.Stock/{name}")()
+    await call.write(b"a")
+    (reader,) = (each for each in asyncio.all_tasks() - before if "_consume_request" in repr(each.get_coro()))
+    assert await call.code() == grpc.StatusCode.NOT_FOUND
+    await asyncio.wait([reader], timeout=20)
+    assert reader.done()
+    with pytest.raises(asyncio.InvalidStateError):
+        await call.write(b"b")
+    await both_ends(recorder, 2)
+
+
+async def test_an_iterator_of_the_application_is_its_own_to_end(recorder: Recorder, channel: Any) -> None:
+    may_end, has_ended = asyncio.Event(), asyncio.Event()
+
+    async def requests() -> AsyncIterator[bytes]:
+        yield b"a"
+        await may_end.wait()
+        has_ended.set()
+
+    call = channel.stream_unary("/stock.Stock/Refuse")(requests())
+    assert await call.code() == grpc.StatusCode.NOT_FOUND
+    await both_ends(recorder, 2)
+    may_end.set()
+    await has_ended.wait()
 
 
 def _called(recorder: Recorder) -> SpanRecord:

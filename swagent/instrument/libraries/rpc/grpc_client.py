@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
-from ...call import outer_call, settle
+from ...call import outer_call, safely, settle
 from ...listeners import Listener, Listeners
 from ...patches import Make
 from ...showing import showing_request
@@ -22,6 +22,8 @@ from .grpc_call import begin_grpc_call, name_of_code, note_code, with_context
 Continuation = Callable[[Any, Any], Any]
 _KINDS = {"UnaryUnary": "unary_unary", "UnaryStream": "unary_stream", "StreamUnary": "stream_unary",
           "StreamStream": "stream_stream"}  # fmt: skip
+_WRITES = "_proxy_writes_as_request_iterator"
+"""The generator of grpc that has an application's writes. An iterator of the application is its own to end."""
 
 
 class SentCall(NamedTuple):
@@ -59,12 +61,33 @@ def asyncio_interceptors(aio: Any, peer: str, listeners: Listeners) -> list[Any]
     async def call(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
         return await continuation(details, request)
 
+    async def stream(_: object, continuation: Continuation, details: Any, requests: Any) -> Any:
+        made = await continuation(details, requests)
+        safely(_end_with_call, made, requests)
+        return made
+
     ended = partial(_ended, listeners.on_response, False)
-    intercept = _recording(peer, lambda pairs: aio.Metadata(*pairs), listeners, ended)(call)
+    recording = _recording(peer, lambda pairs: aio.Metadata(*pairs), listeners, ended)
+    calls = {name: recording(stream if name.startswith("stream_") else call) for name in _KINDS.values()}
     return [
-        type("Interceptor", (getattr(aio, f"{kind}ClientInterceptor"),), {f"intercept_{name}": intercept})()
+        type("Interceptor", (getattr(aio, f"{kind}ClientInterceptor"),), {f"intercept_{name}": calls[name]})()
         for kind, name in _KINDS.items()
     ]
+
+
+def _end_with_call(call: Any, requests: Any) -> None:
+    """End the task that reads the application's writes when the call ends.
+
+    Without an interceptor each write goes straight to the call. With one, the writes go through a queue of grpc's, and
+    its reader waits for the next one for ever where the call fails: a task would be left of each such call.
+    """
+    reader = getattr(call, "_async_request_poller", None)
+    if reader is not None and getattr(requests, "__name__", "") == _WRITES:
+        call.add_done_callback(partial(_cancel, reader))
+
+
+def _cancel(task: Any, _: object) -> None:
+    task.cancel()
 
 
 def _recording(
