@@ -272,7 +272,9 @@ KNOWN: tuple[Known, ...] = (
         worlds=".*",
         line=r"^(?!await |describe|surface)",
         place="^(value|raises)$",
-        agent=r"^\{'type': 'builtins\.(coroutine|generator|async_generator)'|^\(nothing\)$",
+        # aiohttp's calls have the coroutine in an object of its own
+        agent=r"^\{'type': '(builtins\.(coroutine|generator|async_generator)|"
+        r"aiohttp\.client\._BaseRequestContextManager)'|^\(nothing\)$",
         witness=("opensearch-async", ("client.transport.perform_request(no_such=1)",)),
     ),
     Known(

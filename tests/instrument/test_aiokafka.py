@@ -175,6 +175,14 @@ async def test_headers_of_the_application_stay_and_a_call_inside_a_call_carries_
     assert broker.headers[1] == {"sw8": b"mine"}
 
 
+@pytest.mark.parametrize("headers", ["ab", (("x", b"1"),)])
+async def test_headers_that_are_no_list_are_refused_as_what_they_are(
+    recorder: Recorder, broker: Broker, headers: Any
+) -> None:
+    with pytest.raises(TypeError, match=f"Expected list, got {type(headers).__name__}"):
+        await broker.producer().send("orders", b"1", headers=headers)
+
+
 async def test_an_old_broker_gets_no_headers(recorder: Recorder, broker: Broker) -> None:
     broker.version = (0, 10)
     await broker.producer().send("orders", b"1")

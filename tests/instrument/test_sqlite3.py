@@ -163,6 +163,14 @@ def test_a_wrong_call_of_a_connection_fails_as_the_modules_own(
     assert str(raised.value) == str(expected.value)
 
 
+def test_an_unknown_argument_of_cursor_is_refused_by_its_name(connection: sqlite3.Connection) -> None:
+    with pytest.raises(TypeError) as raised:
+        connection.cursor(no_such=1)  # type: ignore[call-overload]
+    with closing(_sqlite3.connect(":memory:")) as own, pytest.raises(TypeError) as expected:
+        own.cursor(no_such=1)  # type: ignore[call-overload]
+    assert str(raised.value) == str(expected.value)
+
+
 def test_classes_of_the_application_stay_what_they_are(recorder: Recorder) -> None:
     for connection in (
         sqlite3.connect(":memory:", factory=Quiet),

@@ -56,15 +56,15 @@ def add_to_pairs(headers: Any, span: Span | None) -> Any:
     """A message's headers as pairs of text and bytes, the context's behind the application's own. What the application
     has written itself counts, and its list stays as it is."""
     added = sent_along(span)
-    if not added:
+    kind: type = type(headers)
+    # anything else may be an iterator, which would be used up, or is refused by the library for its type
+    if not added or not issubclass(kind, (list, tuple, type(None))):
         return headers
-    if not headers:
-        return [(key, value.encode()) for key, value in added.items()]
-    pairs: list[Any] = list(headers)
+    pairs: list[Any] = list(headers or ())
     names = {pair[0] for pair in pairs}
     if "sw8" not in names:
         pairs.extend((key, value.encode()) for key, value in added.items() if key not in names)
-    return pairs
+    return tuple(pairs) if issubclass(kind, tuple) else pairs
 
 
 def add_to_mapping(headers: Any, span: Span | None) -> Any:

@@ -26,6 +26,8 @@ class Cursors(NamedTuple):
     """Gives the class that records for a class."""
     none_is_default: bool = True
     """Whether None is as good as no argument."""
+    is_alone: bool = False
+    """Whether `cursor` takes nothing else: a call with another name is left to fail as it is."""
 
 
 def traced_cursor(
@@ -86,7 +88,9 @@ def chooser(driver: type, ours: Any, make: Callable[[type], Any]) -> Callable[[t
 
 def _choose(cursors: Cursors, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments of a connection's `cursor`, the connection among them, with the class that records."""
-    keyword, position, default, traced, none_is_default = cursors
+    keyword, position, default, traced, none_is_default, is_alone = cursors
+    if is_alone and kwargs and keyword not in kwargs:
+        return args, kwargs
     # behind the connection itself
     position += 1
     chosen = argument(args, kwargs, position, keyword, _ABSENT)

@@ -79,7 +79,7 @@ def _replaced() -> _Replaced:
 
     cursors = traced_cursor(original.Cursor, original.Cursor, begins)
     cursor_class = chooser(original.Cursor, cursors, lambda base: traced_cursor(base, original.Cursor, begins))
-    choice = Cursors("factory", 0, original.Cursor, cursor_class, none_is_default=False)
+    choice = Cursors("factory", 0, original.Cursor, cursor_class, none_is_default=False, is_alone=True)
     calls = {name: _by_cursor(original, cursors, name) for name in _METHODS} if _MAKES_CURSORS else None
     connections = traced_connection(original.Connection, choice, own_begins, calls)
     connect = _around_connect(original.Connection, connections, original.connect)
