@@ -56,15 +56,18 @@ def add_to_pairs(headers: Any, span: Span | None) -> Any:
     """A message's headers as pairs of text and bytes, the context's behind the application's own. What the application
     has written itself counts, and its list stays as it is."""
     added = sent_along(span)
-    kind: type = type(headers)
-    # anything else may be an iterator, which would be used up, or is refused by the library for its type
-    if not added or not issubclass(kind, (list, tuple, type(None))):
+    if not added or not _can_be_added_to(headers):
         return headers
     pairs: list[Any] = list(headers or ())
     names = {pair[0] for pair in pairs}
     if "sw8" not in names:
         pairs.extend((key, value.encode()) for key, value in added.items() if key not in names)
-    return tuple(pairs) if issubclass(kind, tuple) else pairs
+    return tuple(pairs) if isinstance(headers, tuple) else pairs
+
+
+def _can_be_added_to(headers: object) -> bool:
+    """Anything else may be an iterator, which would be used up, or is refused by the library for its type."""
+    return headers is None or isinstance(headers, (list, tuple))
 
 
 def add_to_mapping(headers: Any, span: Span | None) -> Any:
