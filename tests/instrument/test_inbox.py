@@ -31,7 +31,7 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> Consumer:
 
 
 def other_work() -> bool:
-    """Work of somebody else in the same thread. Returns whether it runs inside of a span."""
+    """Later work in the same thread. Returns whether a span was active when it began."""
     is_inside = current_span() is not None
     with local_span("other"):
         pass

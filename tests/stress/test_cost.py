@@ -213,10 +213,12 @@ def test_the_short_form_judges_by_the_layout_that_takes_least(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "recorded.json"
-    write_recorded({**counts(100), "await": counts(50)["trivial"]}, file)
+    others = {case: counts(50)["trivial"] for case in ("await", "query", "call")}
+    write_recorded({**counts(100), **others}, file)
     found = []
 
     def counted(stages: Sequence[str], cases: Sequence[str], *rest: Any) -> Counts:
+        assert stages == (BARE, WHOLE)
         layout = rest[-1]
         found.append((tuple(cases), layout))
         return {case: counts(added[layout] if case == "trivial" else 50)["trivial"] for case in cases}
@@ -224,8 +226,11 @@ def test_the_short_form_judges_by_the_layout_that_takes_least(
     monkeypatch.setattr(command, "refuse_without_tools", lambda _: None)
     monkeypatch.setattr(command, "count_all", counted)
     monkeypatch.setattr(command, "read_recorded", lambda **_: read_recorded(file))
-    assert command.main(["--short", "--cases", "trivial,await"]) == status
-    assert found == [(("trivial", "await"), 0), *((("trivial",), layout) for layout in range(1, last + 1))]
+    assert command.main(["--short"]) == status
+    assert found == [
+        (("trivial", "await", "query", "call"), 0),
+        *((("trivial",), layout) for layout in range(1, last + 1)),
+    ]
     said = capsys.readouterr()
     assert ("regression" in said.err) is (status == 1)
     assert f"+{min(added)} " in said.out

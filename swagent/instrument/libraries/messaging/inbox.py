@@ -1,7 +1,7 @@
 """Consumers that hand messages out: the span of a message lasts until the next one is asked for.
 
 It ends, too, when the loop over the consumer is left, and when the consumer is closed or let go. In a thread of a pool
-it also ends with the piece of work that asked for the message: the next work in that thread belongs to somebody else.
+it also ends with the piece of work that asked for the message: the next work in that thread is not part of it.
 """
 
 from __future__ import annotations
