@@ -34,7 +34,7 @@ from swagent.record.trace.model import Component, Layer
 START = {"type": "http.response.start", "status": 200, "headers": []}
 BODY = {"type": "http.response.body", "body": b"ok"}
 MORE = {"type": "http.response.body", "body": b"ok", "more_body": True}
-_SW8 = b"1-dHJhY2UtMQ==-c2VnbWVudC0x-3-d2Vi-d2ViLTE=-R0VUOi9jYXJ0-c2hvcDo4MA=="
+SW8_OF_ANOTHER = b"1-dHJhY2UtMQ==-c2VnbWVudC0x-3-d2Vi-d2ViLTE=-R0VUOi9jYXJ0-c2hvcDo4MA=="
 _OTHERS: dict[str, Any] = {
     "time_split_every": 0,
     "meter_reporter_active": False,
@@ -223,7 +223,7 @@ def _lives() -> list[tuple[Served, Callable[[Served], object]]]:
         except ValueError:
             return
 
-    sw8 = [(b"host", b"shop.test"), (b"sw8", _SW8)]
+    sw8 = [(b"host", b"shop.test"), (b"sw8", SW8_OF_ANOTHER)]
     return [
         (Served(plain), lambda served: served.serve(scope_of())),
         (Served(plain), lambda served: served.serve(scope_of(headers=sw8))),

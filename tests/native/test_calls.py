@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from native.draws import ROUTES
-from native.one_request import BODY, DATABASE, START, Served, asking, calling, scope_of
+from native.one_request import BODY, DATABASE, START, SW8_OF_ANOTHER, Served, asking, calling, scope_of
 from swagent import acceleration, entry_span, put_correlation
 from swagent.instrument.call import begin_call
 from swagent.instrument.libraries.sql.sql_call import begin_query
@@ -22,6 +22,14 @@ from swagent.record.trace.model import Component, Layer
 
 pytestmark = pytest.mark.native
 NAME, PEER = "PostgreSQL/bind", "db:5432"
+
+
+class Unnamed:
+    """A route that raises when it is looked at."""
+
+    @property
+    def path(self) -> str:
+        raise LookupError
 
 
 @pytest.fixture
@@ -111,6 +119,27 @@ def test_the_headers_of_a_call_are_those_that_python_writes(service: str, peer: 
         spans = [begin_and_stop() for _ in range(300)]
         assert [span.headers_for(peer) for span in spans] == [span._headers_otherwise(peer) for span in spans]
     recorded.recorder.end()
+
+
+def test_an_operation_that_cannot_be_named_is_one_error_also_where_python_writes_the_headers() -> None:
+    async def call(scope: Any, receive: Any, send: Any) -> None:
+        scope["route"] = Unnamed()
+        span: Any = begin()
+        before = served.app.faults.count
+        assert span.headers_for(PEER)["sw8"]
+        found.append(served.app.faults.count - before)
+        span.stop()
+        await send(START)
+        await send(BODY)
+
+    found: list[int] = []
+    served = Served(call)
+    served.recorder.begin()
+    served.serve(scope_of())
+    # the id of another agent's trace, which has no form in `traceparent`
+    served.serve(scope_of(headers=[(b"sw8", SW8_OF_ANOTHER)]))
+    served.recorder.end()
+    assert found == [1, 1]
 
 
 def test_what_the_headers_of_a_segment_share_is_what_python_writes(served: Served) -> None:

@@ -294,14 +294,18 @@ clear_texts(PyObject *texts[TEXTS])
     }
 }
 
+/* Whether all of the headers can be made of it. */
+static int
+is_whole(PyObject *shared)
+{
+    return PyTuple_CheckExact(shared) && PyTuple_GET_SIZE(shared) == PARTS && is_text(PyTuple_GET_ITEM(shared, 2)) &&
+           PyUnicode_GET_LENGTH(PyTuple_GET_ITEM(shared, 2));
+}
+
 /* 1; 0, with an exception or without, where Python has to write them. */
 static int
 write_texts(PyObject *shared, PyObject *place, unsigned number, PyObject *texts[TEXTS])
 {
-    if (!PyTuple_CheckExact(shared) || PyTuple_GET_SIZE(shared) != PARTS || !is_text(PyTuple_GET_ITEM(shared, 2)) ||
-        !PyUnicode_GET_LENGTH(PyTuple_GET_ITEM(shared, 2))) {
-        return 0;
-    }
     long first = PyLong_AsLong(PyTuple_GET_ITEM(shared, 3));
     if (first < 0 || first >= FEW) {
         return 0;
@@ -333,11 +337,12 @@ write_plainly(PyObject *span, PyObject *peer, PyObject *texts[TEXTS])
         !read_leaving(span, &leaving)) {
         return 0;
     }
-    /* naming the operation may run the application's code */
+    /* naming the operation may run the application's code, and what is refused after it would run that code twice */
     Py_INCREF(leaving.segment);
     Py_INCREF(leaving.tracer);
-    PyObject *place = find_place_of(&leaving), *shared = place == NULL ? NULL : find_shared(leaving.segment);
-    int done = shared != NULL && write_texts(shared, place, leaving.number, texts);
+    PyObject *shared = find_shared(leaving.segment);
+    PyObject *place = shared != NULL && is_whole(shared) ? find_place_of(&leaving) : NULL;
+    int done = place != NULL && write_texts(shared, place, leaving.number, texts);
     Py_XDECREF(place);
     Py_XDECREF(shared);
     Py_DECREF(leaving.tracer);
