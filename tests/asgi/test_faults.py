@@ -194,6 +194,29 @@ async def test_a_frameworks_object_that_raises_when_looked_at_costs_the_template
     assert len(segment.spans) == 2
 
 
+async def test_an_interruption_while_a_frameworks_object_is_looked_at_reaches_the_application() -> None:
+    class Route:
+        looks = 0
+
+        @property
+        def path_format(self) -> str:
+            # as a signal that comes in that moment, and in no other
+            Route.looks += 1
+            if Route.looks == 1:
+                raise Interruption
+            return "/items/{id}"
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = Route()
+        await answers()(scope, receive, send)
+
+    async with traced(app) as shop:
+        with pytest.raises(Interruption):
+            await call(shop.app, http_scope("/items/7"))
+        assert await call(shop.app, http_scope("/items/8")) == [start(200), body(b"ok")]
+    assert shop.app.faults.count == 0
+
+
 async def test_an_odd_message_that_the_server_takes_is_no_error_of_ours() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": "fine"})

@@ -191,3 +191,18 @@ def test_a_mark_that_is_in_a_text_as_well_is_no_template() -> None:
         segment_template.make_template(
             span, lengths, Encoder("json").encode_generic, lambda number: str(number).encode()
         )
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_an_interrupt_while_requests_are_encoded_goes_on(codec: Codec) -> None:
+    def interrupted(name: str) -> bool:
+        raise KeyboardInterrupt
+
+    requests, _, tracer = made(codec)
+    encoded(requests, request())
+    before = tracer.is_ignored
+    tracer.ignores_dots_only, tracer.is_ignored = False, interrupted
+    with pytest.raises(KeyboardInterrupt):
+        encoded(requests, request())
+    tracer.is_ignored = before
+    assert None not in encoded(requests, request())

@@ -151,7 +151,7 @@ end_without_memory(PyObject *span)
 {
     PyObject *error = take_error(), *done = PyObject_CallMethodNoArgs(span, s_stop);
     Py_XDECREF(done);
-    PyErr_Clear();
+    drop_error();
     give_back_error(error);
 }
 

@@ -71,6 +71,45 @@ give_back_error(PyObject *error)
 #endif
 }
 
+/* An exception for the thread that it came up in. */
+typedef struct {
+    PyObject *error;
+    unsigned long thread;
+} Postponed;
+
+static int
+raise_again(void *argument)
+{
+    Postponed *postponed = argument;
+    PyObject *error = postponed->error;
+    /* a handler of a signal raises in the main thread, which runs this too; nothing is another thread's to raise */
+    int is_here = postponed->thread == PyThread_get_thread_ident();
+    PyMem_Free(postponed);
+    if (!is_here) {
+        Py_DECREF(error);
+        return 0;
+    }
+    give_back_error(error);
+    return -1;
+}
+
+void
+drop_error(void)
+{
+    if (!PyErr_Occurred() || forgive()) {
+        return;
+    }
+    PyObject *error = take_error();
+    Postponed *postponed = PyMem_Malloc(sizeof(Postponed));
+    if (postponed != NULL) {
+        *postponed = (Postponed){error, PyThread_get_thread_ident()};
+    }
+    if (postponed == NULL || Py_AddPendingCall(raise_again, postponed) < 0) {
+        PyMem_Free(postponed);
+        Py_DECREF(error);
+    }
+}
+
 int
 note_fault(PyObject *faults, PyObject *work)
 {

@@ -60,7 +60,7 @@ call_python(PyObject *function, Served *served, double passed, PyObject *name)
     Py_XDECREF(seconds);
     Py_XDECREF(done);
     /* it costs the name only */
-    PyErr_Clear();
+    drop_error();
 }
 
 /* The names of the calls that came last, by the texts that they are made of. These are held, so that no other has their
@@ -121,7 +121,7 @@ find_call(PyObject *active, PyObject **name, PyObject **quoted)
         *quoted = Py_NewRef(PyTuple_GET_ITEM(pair, 1));
     }
     Py_XDECREF(pair);
-    PyErr_Clear();
+    drop_error();
     return found;
 }
 
@@ -381,7 +381,7 @@ text_of_awaited(Clock *clock, const Fields *fields)
         PyObject *seconds = PyFloat_FromDouble(clock->awaiting);
         text = seconds == NULL ? NULL : PyObject_CallFunctionObjArgs(awaited_text, clock->awaited, seconds, NULL);
         Py_XDECREF(seconds);
-        PyErr_Clear();
+        drop_error();
     }
     else if (clock->name != NULL) {
         long named = (long)fields->named, rest = (long)fields->rest;

@@ -138,7 +138,7 @@ begin_plainly(PyObject *request)
             /* as the active one of this context it would swallow every call after it */
             PyObject *error = take_error(), *ended = span_stop(span, NULL);
             Py_XDECREF(ended);
-            PyErr_Clear();
+            drop_error();
             Py_CLEAR(span);
             give_back_error(error);
         }

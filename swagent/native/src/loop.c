@@ -107,7 +107,7 @@ task_of(PyObject *callback)
     }
     else if (!PyFunction_Check(callback)) {
         task = PyObject_GetAttr(callback, s_self);
-        PyErr_Clear();
+        drop_error();
     }
     if (task != NULL && !PyObject_TypeCheck(task, (PyTypeObject *)task_type)) {
         Py_CLEAR(task);
@@ -261,7 +261,7 @@ hiding_call(Hiding *self, PyObject *const *args, size_t flags, PyObject *names)
     Py_DECREF(clock);
     if (callback == NULL) {
         /* it costs the request its split, and not its callback */
-        PyErr_Clear();
+        drop_error();
         return PyObject_Vectorcall(self->inner, args, (size_t)positional, names);
     }
     PyObject *passed[MOST];

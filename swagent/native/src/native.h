@@ -102,6 +102,11 @@ PyObject *take_error(void);
 /* Sets an exception again. Steals the reference. */
 void give_back_error(PyObject *error);
 
+/* Clears the exception that is set, if any, where the caller goes on without what has failed. What has to reach the
+ * application, such as the KeyboardInterrupt of a signal, is raised again in the next step of Python in this thread, as if
+ * the signal had come then. */
+void drop_error(void);
+
 /* As `note_failure` of Python, of the exception that is set: 0, or -1 with what has to reach the application. */
 int note_error(PyObject *function);
 

@@ -120,7 +120,7 @@ ask(PyObject *coroutine, Place *place)
 {
     PyObject *pair = PyObject_CallOneArg(name_of_place, coroutine);
     if (pair == NULL || !PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) {
-        PyErr_Clear();
+        drop_error();
         Py_XDECREF(pair);
         return 0;
     }

@@ -237,7 +237,7 @@ read_template(PyObject *scope)
         path = remembered(routes, route, known.path_of);
     }
     if (path == NULL || !PyUnicode_CheckExact(path)) {
-        PyErr_Clear();
+        drop_error();
         return NULL;
     }
     Py_INCREF(path);
@@ -265,7 +265,7 @@ read_route(PyObject *scope, Found *found)
     }
     PyObject *is_fastapi = remembered(classes, (PyObject *)Py_TYPE(app), known.is_fastapi);
     if (is_fastapi != Py_True) {
-        PyErr_Clear();
+        drop_error();
         return;
     }
     found->component = known.fastapi;

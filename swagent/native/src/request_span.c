@@ -277,7 +277,7 @@ request_open_span(Request *request)
     Py_DECREF(found.path);
     Py_DECREF(found.client);
     /* Python tries again, and counts what fails there */
-    PyErr_Clear();
+    drop_error();
     return span;
 }
 
@@ -538,7 +538,7 @@ end_plainly(Request *request, PyObject *span, PyObject *segment, Found *found)
 {
     End end = {0};
     int done = prepare_end(request, span, found, &end) && leave(request, span, segment, &end);
-    PyErr_Clear();
+    drop_error();
     if (done) {
         int is_over = FIELD(segment, segment_slots.finished) == Py_True;
         done = (is_over && hand_on(request->tracer, segment) < 0) || end_request(request, span, &end) < 0 ? -1 : 1;

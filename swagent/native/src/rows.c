@@ -586,7 +586,7 @@ look_up_reference(Renderer *self, const char *rest, Py_ssize_t size, Py_ssize_t 
     PyObject *form = key == NULL ? NULL : look_up(self->references, key);
     Py_XDECREF(key);
     if (form == NULL || Py_TYPE(form) != Form_Type) {
-        PyErr_Clear();
+        drop_error();
         Py_XDECREF(form);
         return NULL;
     }
@@ -610,7 +610,7 @@ find_reference(Renderer *self, const char *rest, Py_ssize_t size, Py_ssize_t tra
         known->segment_id = segment_size;
     }
     else {
-        PyErr_Clear();
+        drop_error();
     }
     return form;
 }
@@ -808,7 +808,7 @@ render(Renderer *self, PyObject **row, double epoch)
         }
     }
     if (rendered == NULL) {
-        PyErr_Clear();
+        drop_error();
     }
     Py_XDECREF(split);
     Py_XDECREF(peer);
@@ -852,7 +852,7 @@ renderer_render(Renderer *self, PyObject *args)
         PyObject **fields = &((PyListObject *)row)->ob_item[i * ROW_FIELDS];
         int ignored = is_asked_for(fields[PATH], dots_only) ? is_ignored(asked, fields) : 0;
         if (ignored < 0) {
-            PyErr_Clear();
+            drop_error();
         }
         PyList_SET_ITEM(payloads, i, ignored ? Py_NewRef(Py_None) : render(self, fields, epoch));
     }

@@ -606,7 +606,7 @@ wrap(Serving *self, Request *request, PyObject *send, PyObject *awaitable, int c
     Py_XDECREF(inner);
     if (served == NULL) {
         /* the server's `await` says what is wrong with it, if anything is */
-        PyErr_Clear();
+        drop_error();
         leave(self);
         return Py_NewRef(awaitable);
     }
