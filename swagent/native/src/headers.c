@@ -368,11 +368,8 @@ static PyObject *
 headers_for(PyObject *span, PyObject *peer)
 {
     PyObject *texts[TEXTS] = {NULL}, *headers = write_plainly(span, peer, texts) ? as_dict(texts) : NULL;
-    if (headers == NULL && PyErr_Occurred()) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-            return NULL;
-        }
-        PyErr_Clear();
+    if (headers == NULL && PyErr_Occurred() && !forgive()) {
+        return NULL;
     }
     return headers != NULL ? headers : PyObject_CallMethodOneArg(span, s_otherwise, peer);
 }

@@ -610,7 +610,7 @@ find_reference(Renderer *self, const char *rest, Py_ssize_t size, Py_ssize_t tra
         known->segment_id = segment_size;
     }
     else {
-        drop_error();
+        PyErr_Clear();
     }
     return form;
 }
