@@ -27,9 +27,16 @@ native: $(VENV)/.native
 # The suites of all that the accelerator does, with it.
 CALLS = asyncpg.py call.py httpx.py outside.py sqlite3.py
 SUITES_OF_NATIVE = $(addprefix tests/,asgi wsgi record logs pipeline profile runtime wire native $(addprefix instrument/test_,$(CALLS)))
+# its applications and clients see the same with and without the agent, too
+WORLDS_OF_NATIVE = asgi or starlette or fastapi or litestar or quart or wsgi or flask or django or falcon or httpx \
+	or sqlite or asyncpg or logging or threads or accelerator
+test-native: export SW_AGENT_NATIVE = auto
+test-native: export SWAGENT_TESTS_NATIVE = required
 test-native: $(VENV)/.native
-	SW_AGENT_NATIVE=auto SWAGENT_TESTS_NATIVE=required $(BIN)/python -m pytest \
-		-n 2 --dist worksteal -m "not slow and not e2e" $(or $(ARGS),$(SUITES_OF_NATIVE))
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not e2e" $(or $(ARGS),$(SUITES_OF_NATIVE))
+ifndef ARGS
+	$(BIN)/python -m pytest tests/differential/test_differences.py -k "$(WORLDS_OF_NATIVE)"
+endif
 
 # The same on a build that stops at the first wrong access or undefined operation; the interpreter itself is as always.
 ASAN = .cache/native-asan

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from differential.comparison import Difference
+from swagent import acceleration
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Known:
     :ivar agent: and with it
     :ivar witness: a world, and lines that show it
     :ivar whole: whether it is about all places of the line that begin as this one does, up to the end of `place`
+    :ivar accelerated: whether it is the accelerator's alone, so that it is a difference like any other without it
     """
 
     reason: str
@@ -35,11 +37,13 @@ class Known:
     bare: str = ""
     agent: str = ""
     whole: bool = False
+    accelerated: bool = False
 
     def covers(self, world: str, difference: Difference) -> bool:
         """Whether this is the one."""
         return (
-            re.fullmatch(self.worlds, world) is not None
+            (not self.accelerated or acceleration.native is not None)
+            and re.fullmatch(self.worlds, world) is not None
             and re.search(self.line, difference.line) is not None
             and re.search(self.place, difference.place) is not None
             and re.search(self.bare, difference.bare) is not None
@@ -163,6 +167,17 @@ KNOWN: tuple[Known, ...] = (
         place=r"^(elsewhere|events)/\d+/tuple/\d/",
         agent="swagent.span",
         whole=True,
+        witness=("asgi", ("await ask(looks)",)),
+    ),
+    Known(
+        "The accelerator's `send` is an object of C. It is callable, a coroutine function, and has the names and the "
+        "signature of a function, whose type nothing else can have. Servers pass methods and others at this place.",
+        worlds="asgi",
+        line="^$",
+        place=r"^(events|elsewhere)/\d+/tuple/0/(list/2|length)$",
+        bare=r"^(str 'inspect\.isfunction'|4)$",
+        agent=r"^(\(nothing\)|3)$",
+        accelerated=True,
         witness=("asgi", ("await ask(looks)",)),
     ),
     Known(

@@ -17,6 +17,7 @@ from differential.peers import Peers
 from differential.program import World, draw
 from differential.registry import all_worlds, missing
 from kit.real.jars import UnavailableError
+from swagent import acceleration
 
 _SHARE = 100
 """Programs that one pair of processes runs."""
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         harness = Harness(peers)
         if args.program is not None:
             return _repeat(harness, next(iter(worlds.values())), args.program)
+        print(f"requests, logs and spans: {acceleration.describe()}")
         print(f"seed {args.seed}: repeat it with --seed {args.seed} --programs {args.programs}", flush=True)
         return _run_all(harness, list(worlds.values()), args.programs, args.seed)
 

@@ -1,7 +1,7 @@
 """Random programs see the same with and without the agent, whatever library they use.
 
 A thousand programs, always the same; `make fuzz ARGS="differential"` runs ten thousand. A failure says how to run the
-one program again.
+one program again. `make test-native` runs those once more where the accelerator does the work.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from differential.program import Program, World
 from differential.registry import all_worlds, missing
 from differential.run import run_world
 from kit.real.jars import UnavailableError
+from swagent import acceleration
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -55,6 +56,8 @@ def test_programs_see_the_same_with_and_without_the_agent(harness: Harness, worl
 
 @pytest.mark.parametrize("known", [pytest.param(known, id=known.reason[:40]) for known in KNOWN])
 def test_the_known_differences_are_still_there(harness: Harness, known: Known) -> None:
+    if known.accelerated and acceleration.native is None:
+        pytest.skip(f"needs the accelerator: {acceleration.reason}")
     name, lines = known.witness
     world = _WORLDS[name]
     _skip_unless_here(harness, world)

@@ -35,7 +35,14 @@ _DRAMATIQ = """
         def before_nack(self, broker, message):
             passing("nack", message)
     looks = Looks()
-    retries = middleware.Retries(max_retries=1, min_backoff=1, max_backoff=2)
+    class Retries(middleware.Retries):
+        def after_process_message(self, broker, message, **outcome):
+            # without a limit it goes on until the worker's time is over, so how often is up to the clock
+            if message.options.get("retries", 0) > 3 and message.options.get("max_retries", 0) is None:
+                message.options["max_retries"] = 3
+            super().after_process_message(broker, message, **outcome)
+    # a second retry waits for a random time above it
+    retries = Retries(max_retries=1, min_backoff=1, max_backoff=1)
     chain = [middleware.AgeLimit(), middleware.Callbacks(), middleware.Pipelines(), retries, CurrentMessage(), looks]
     from dramatiq.brokers.stub import StubBroker
     from dramatiq.results.backends import StubBackend
