@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from _thread import get_ident
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import FrameType
@@ -23,10 +24,12 @@ _IS_LOCKED = getattr(sys, "_is_gil_enabled", lambda: True)
 
 
 def current_frames() -> Mapping[int, FrameType]:
-    """The innermost frame of each thread, by its identity; none where there is no global lock."""
+    """The innermost frame of each other thread, by its identity; none where there is no global lock."""
     if not _IS_LOCKED():
         return {}
-    found: Mapping[int, FrameType] = _undisturbed(sys._current_frames)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    found: dict[int, FrameType] = _undisturbed(sys._current_frames)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    # that of this thread has them among its own variables: all would live on until the garbage collector comes
+    found.pop(get_ident(), None)
     return found
 
 

@@ -182,22 +182,32 @@ class Iterated:
 
     def send(self, value: object) -> object:
         step = getattr(self._iterator, "send", None)
-        return self._make(step, value) if step is not None else self._make(next, self._iterator)
+        try:
+            return next(self._iterator) if step is None else step(value)
+        except BaseException:
+            self._iterator = None
+            raise
+        finally:
+            del value  # as in `throw`
 
-    def throw(self, *error: object) -> object:
-        return self._make(self._iterator.throw, *error)
+    def throw(self, *error: Any) -> object:
+        try:
+            step = getattr(self._iterator, "throw", None)
+            if step is None:
+                # as `await` does
+                raise error[0]
+            return step(*error)
+        except BaseException:
+            self._iterator = None
+            raise
+        finally:
+            del error  # or it and this frame would hold each other
 
     def close(self) -> None:
         iterator: Any = self._iterator
         self._iterator = None
-        iterator.close()
-
-    def _make(self, step: Any, *arguments: object) -> object:
-        try:
-            return step(*arguments)
-        except BaseException:
-            self._iterator = None
-            raise
+        if hasattr(iterator, "close"):
+            iterator.close()
 
     def __getattr__(self, name: str) -> object:
         return getattr(object.__getattribute__(self, "_iterator"), name)

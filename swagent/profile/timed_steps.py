@@ -51,7 +51,10 @@ class TimedSteps(RequestClock):
         """A step; as of a generator."""
         if self.is_open and self._is_out:
             self.resume()
-        awaited = self._inner.send(value)
+        try:
+            awaited = self._inner.send(value)
+        finally:
+            del value  # trio's holds the exception that the coroutine raises, and that would hold this frame
         self.suspend()
         return awaited
 
@@ -66,6 +69,7 @@ class TimedSteps(RequestClock):
             awaited = self._inner.throw(*error)
         finally:
             self._thrown_into = 0
+            del error  # or it and this frame would hold each other
         self.suspend()
         return awaited
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from _thread import allocate_lock, get_ident, start_new_thread
+from _thread import allocate_lock, start_new_thread
 
 from . import import_hook
 
@@ -114,13 +114,12 @@ class Lifetime:
 
 
 def _is_importing() -> bool:
-    """Whether any thread is in the middle of an import. What starts then imports as well, and two threads that import
-    the same modules in another order may get to see parts of them."""
+    """Whether any other thread is in the middle of an import. What starts then imports as well, and two threads that
+    import the same modules in another order may get to see parts of them."""
     from ..thread_frames import caller_of, current_frames  # noqa: PLC0415, RUF100  (an idle process does not need it)
 
-    own = get_ident()
-    for thread, frame in current_frames().items():
-        at: FrameType | None = frame if thread != own else None
+    for frame in current_frames().values():
+        at: FrameType | None = frame
         while at is not None:
             if at.f_code.co_filename.startswith(_IMPORTLIB):
                 return True

@@ -6,7 +6,9 @@ import gc
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -56,12 +58,48 @@ def _collecting() -> Iterator[None]:
     gc.enable()
 
 
+class _Held:
+    """Something that a function has."""
+
+
+@contextmanager
+def _working(held: list[weakref.ref[object]] | None = None) -> Iterator[int]:
+    """The identity of a thread in the middle of a function, which has something of its own."""
+    begun, end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        own = _Held()
+        if held is not None:
+            held.append(weakref.ref(own))
+        begun.set()
+        end.wait()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    begun.wait()
+    try:
+        yield worker.ident or 0
+    finally:
+        end.set()
+        worker.join()
+
+
 @pytest.mark.parametrize("is_on", [True, False])
 def test_the_collector_is_left_as_it_was(is_on: bool) -> None:
     (gc.enable if is_on else gc.disable)()
-    frame = current_frames()[threading.get_ident()]
-    assert caller_of(frame) is frame.f_back
+    with _working() as worker:
+        frame = current_frames()[worker]
+        assert caller_of(frame) is frame.f_back
     assert gc.isenabled() is is_on
+
+
+def test_what_another_thread_has_lives_no_longer_than_without_a_look() -> None:
+    gc.disable()
+    held: list[weakref.ref[object]] = []
+    with _working(held) as worker:
+        assert worker in current_frames()
+        assert threading.get_ident() not in current_frames()
+    assert [each() for each in held] == [None]
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the collector is left alone")
