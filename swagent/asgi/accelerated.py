@@ -18,7 +18,7 @@ from ..request.pending import PendingRequest
 from ..request.state import Following
 from .ending import end
 from .lifespan import App, Receive, Scope, Send
-from .send import note_message, send_and_follow, traced_send
+from .send import Message, note_message, send_and_follow, traced_send
 from .timed import splits_every, timed
 
 
@@ -74,17 +74,19 @@ def _configure(native: ModuleType) -> None:
         send_and_follow=send_and_follow,
         following=Following,
         note=note_message,
-        face=_face_of_function(_send),
+        face=_face_of_function(send),
     )
 
 
-async def _send(message: Any) -> None:
+async def send(message: Message) -> None:
     """Send one message to the server."""
 
 
 def _face_of_function(function: Any) -> dict[str, Any]:
-    names = ("__code__", "__defaults__", "__kwdefaults__", "__annotations__", "__name__", "__qualname__", "__module__")
-    return {name: getattr(function, name) for name in names}
+    names = ("__code__", "__defaults__", "__kwdefaults__", "__name__", "__qualname__", "__module__")
+    # no texts, which `typing.get_type_hints` would look up in a function's module
+    annotations = {"message": Message, "return": None}
+    return {**{name: getattr(function, name) for name in names}, "__annotations__": annotations}
 
 
 if native is not None:

@@ -21,6 +21,7 @@ request: it is counted, logged now and then, and the request is served without i
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import anyio
 
@@ -73,15 +74,16 @@ class SkyWalkingMiddleware:
         self.faults = Faults()
 
     @serves
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one scope."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> Any:
+        """Serve one scope.
+
+        :returns: what the application returns, which is to be None: servers complain of anything else
+        """
         if self._serving is not None and (served := self._serving(self.app, scope, receive, send)) is not None:
-            await served
-            return
+            return await served
         tracer = self._tracer
         if tracer is None or MARK in scope or scope["type"] not in _TRACED:
-            await self._pass_on(scope, receive, send)
-            return
+            return await self._pass_on(scope, receive, send)
         request = None
         try:
             # not the request itself: scope and request would hold each other
@@ -90,13 +92,12 @@ class SkyWalkingMiddleware:
         except Exception as fault:  # noqa: BLE001, RUF100  (ours, and it costs no request)
             self.faults.note("opening the span of a request", fault)
         if request is None:
-            await self.app(scope, receive, send)
-            return
+            return await self.app(scope, receive, send)
         self._under_way += 1
         error: BaseException | None = None
         try:
             sending, app = traced_send(request, send), self._timed
-            await (self.app(scope, receive, sending) if app is None else app(request, scope, receive, sending))
+            return await (self.app(scope, receive, sending) if app is None else app(request, scope, receive, sending))
         except BaseException as raised:
             error = raised
             raise
@@ -108,21 +109,19 @@ class SkyWalkingMiddleware:
             if self._all_ended is not None:
                 self._note_all_ended()
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> Any:
         """Serve a lifespan, another kind of scope, a request that another middleware has taken, or the first one."""
         if scope["type"] == "lifespan":
             if MARK not in scope:
                 scope[MARK] = self
                 if self._agent is None:
-                    await self._live(scope, receive, send)
-                    return
+                    return await self._live(scope, receive, send)
             elif self._config is not None:
                 # the middleware outside of this one has the agent: this logs which settings have no effect
                 adopt(self._config)
         elif MARK not in scope and scope["type"] in _TRACED and self._has_tracer():
-            await self(scope, receive, send)
-            return
-        await self.app(scope, receive, send)
+            return await self(scope, receive, send)
+        return await self.app(scope, receive, send)
 
     def _has_tracer(self) -> bool:
         """Whether there is an agent to record requests. Never raises."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from inspect import CO_COROUTINE, iscoroutinefunction
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any
 
 from ..request.pending import Following, PendingRequest
@@ -24,7 +24,7 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
     """The `send` of an application whose request is traced: it notes the status, and ends the request with
     the response. It is a coroutine function if the server's is one: applications check that.
 
-    It is a closure and not a callable object, because a call costs a third.
+    It is a method, as the `send` of most servers: a class that has it among its attributes does not bind it anew.
 
     :param send: the server's
     """
@@ -36,30 +36,33 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
         request.faults.note("following a response", error)
         return send
 
-    # Both are defaults: as cells they would be two more objects that the garbage collector counts in each request.
-    async def follow(message: Message, request: PendingRequest = request, send: Send = send) -> None:
-        try:
-            kind = message["type"]
-            if kind == "http.response.start":
-                status = message["status"]
-                request.status = status if type(status) is int else int(status)
-            elif (
-                kind == "http.response.body"
-                and 0 < request.status < 500
-                and request.following is None
-                and not ("more_body" in message and message["more_body"])  # noqa: RUF019, RUF100  (`get` is a call)
-            ):
-                # before the last byte: the client may not see the end of a request sooner than its span does
-                request.finish()
-            elif request.following is None:
-                request.following = Following()
-        except Exception as error:  # noqa: BLE001, RUF100  (ours, or a message that the server will judge)
-            request.faults.note("following a response", error)
-        if request.following is None:
-            return await send(message)
-        return await send_and_follow(request, send, message)
+    # its object is a tuple, because one of a class would be one more that the garbage collector counts in each request
+    return MethodType(_send, (request, send))
 
-    return follow
+
+async def _send(around: tuple[PendingRequest, Send], message: Message) -> None:
+    """Send a message of the application."""
+    request, send = around
+    try:
+        kind = message["type"]
+        if kind == "http.response.start":
+            status = message["status"]
+            request.status = status if type(status) is int else int(status)
+        elif (
+            kind == "http.response.body"
+            and 0 < request.status < 500
+            and request.following is None
+            and not ("more_body" in message and message["more_body"])  # noqa: RUF019, RUF100  (`get` is a call)
+        ):
+            # before the last byte: the client may not see the end of a request sooner than its span does
+            request.finish()
+        elif request.following is None:
+            request.following = Following()
+    except Exception as error:  # noqa: BLE001, RUF100  (ours, or a message that the server will judge)
+        request.faults.note("following a response", error)
+    if request.following is None:
+        return await send(message)
+    return await send_and_follow(request, send, message)
 
 
 def _traced_callable(request: PendingRequest, send: Any) -> Send:

@@ -34,6 +34,10 @@ class PendingRequest(ChosenState):
     frame = None
     kind = SpanKind.ENTRY
 
+    def __deepcopy__(self, _memo: object) -> PendingRequest:
+        # the copy of an application's object that leads here, such as its `send`, leads to the same request
+        return self
+
     # -- reading ------------------------------------------------------------------------------------------------------
 
     @property

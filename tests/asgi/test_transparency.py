@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import gc
 import inspect
+import typing
 import warnings
+import weakref
 from collections.abc import Awaitable
 from functools import partial
 from types import CoroutineType
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 import sniffio
 from asgiref.sync import async_to_sync, iscoroutinefunction, sync_to_async
@@ -209,6 +214,110 @@ async def test_a_message_that_is_wrong_is_the_servers_to_judge(kind: str) -> Non
     assert server.said == wrong
 
 
+@one_loop
+@pytest.mark.parametrize("split", [0, 1])
+@pytest.mark.parametrize("kind", ["http", "websocket", "odd"])
+async def test_the_server_gets_what_the_application_returns(kind: str, split: int) -> None:
+    """uvicorn complains of anything but None, and closes the connection."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> Any:
+        return "a value"
+
+    async with traced(app, time_split_every=split) as shop:
+        for _ in range(2):
+            assert await shop.app({**http_scope(), "type": kind}, Server().receive, Server().send) == "a value"
+
+
+@one_loop
+async def test_send_is_bound_to_nothing_else_and_takes_one_message() -> None:
+    """As a server's method."""
+    server = Server()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        class Context:
+            reply = send
+
+        await Context().reply(start())  # type: ignore[call-arg, misc]
+        with pytest.raises(TypeError):
+            send(body(), None)  # type: ignore[call-arg]
+        assert list(inspect.signature(send).parameters) == ["message"]
+
+    async with traced(app) as shop:
+        await shop.app(http_scope(), server.receive, server.send)
+    assert server.said == [start()]
+
+
+@one_loop
+async def test_send_is_copied_and_held_weakly_and_has_types_as_a_servers() -> None:
+    server, kept = Server(), list[Any]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        copied = copy.deepcopy({"send": send})["send"]
+        assert copied == send
+        kept.append(weakref.ref(send))
+        assert kept[0]() in (send, None)  # a method may be made anew each time
+        assert {"message", "return"} <= set(typing.get_type_hints(send))
+        await copied(start())
+
+    async with traced(app) as shop:
+        # a method's copy has a copy of its object
+        await shop.app(http_scope(), server.receive, _function(server))
+    assert server.said == [start()]
+    assert kept[0]() is None
+
+
+class Broken:
+    """An awaitable that is wrong."""
+
+    def __await__(self) -> Any:
+        return 7
+
+
+@one_loop
+async def test_an_awaitable_that_is_wrong_fails_as_without_the_middleware() -> None:
+    def app(scope: Scope, receive: Receive, send: Send) -> Any:
+        return Broken()
+
+    async with traced(app) as shop:
+        with pytest.raises(TypeError, match=r"__await__\(\) returned non-iterator of type 'int'"):
+            await shop.app(http_scope(), Server().receive, Server().send)
+
+
+class Held:
+    """Something that a request has."""
+
+
+@pytest.mark.parametrize("split", [0, 1])
+@pytest.mark.parametrize("plain", [True, False], ids=["a coroutine", "an iterator"])
+async def test_what_a_request_has_is_free_when_it_is_cancelled(plain: bool, split: int) -> None:
+    """Without the garbage collector: a request and its exception do not hold each other."""
+    held: list[weakref.ref[Held]] = []
+
+    async def wait(*_: Any) -> None:
+        own = Held()
+        held.append(weakref.ref(own))
+        scope.cancel()
+        await anyio.sleep_forever()
+
+    class Awaitable:
+        def __init__(self, *arguments: Any) -> None:
+            self.inner = wait(*arguments)
+
+        def __await__(self) -> Any:
+            return self.inner.__await__()
+
+    async with traced(wait if plain else Awaitable, time_split_every=split) as shop:
+        gc.disable()
+        try:
+            for _ in range(2):
+                with anyio.CancelScope() as scope:
+                    await shop.app(http_scope(), Server().receive, Server().send)
+            await anyio.lowlevel.checkpoint()
+            assert [each() for each in held] == [None, None]
+        finally:
+            gc.enable()
+
+
 class Plain:
     """An awaitable whose iterator has a `__next__`, and nothing else."""
 
@@ -223,12 +332,13 @@ class Plain:
 
 
 @one_loop
+@pytest.mark.parametrize("split", [0, 1])
 @pytest.mark.parametrize("raised", [RuntimeError("enough"), asyncio.CancelledError(), GeneratorExit()])
-async def test_what_is_thrown_into_an_iterator_without_a_throw_is_raised(raised: BaseException) -> None:
+async def test_what_is_thrown_into_an_iterator_without_a_throw_is_raised(raised: BaseException, split: int) -> None:
     def app(scope: Scope, receive: Receive, send: Send) -> Any:
         return Plain()
 
-    async with traced(app) as shop:
+    async with traced(app, time_split_every=split) as shop:
         coroutine = shop.app(http_scope(), Server().receive, Server().send)
         assert coroutine.send(None) is None
         with pytest.raises(type(raised)) as seen:
@@ -238,11 +348,12 @@ async def test_what_is_thrown_into_an_iterator_without_a_throw_is_raised(raised:
 
 
 @one_loop
-async def test_an_iterator_without_a_close_is_just_left() -> None:
+@pytest.mark.parametrize("split", [0, 1])
+async def test_an_iterator_without_a_close_is_just_left(split: int) -> None:
     def app(scope: Scope, receive: Receive, send: Send) -> Any:
         return Plain()
 
-    async with traced(app) as shop:
+    async with traced(app, time_split_every=split) as shop:
         coroutine = shop.app(http_scope(), Server().receive, Server().send)
         assert coroutine.send(None) is None
         coroutine.close()

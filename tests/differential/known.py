@@ -171,11 +171,11 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "The accelerator's `send` is an object of C. It is callable, a coroutine function, and has the names and the "
-        "signature of a function, whose type nothing else can have. Servers pass methods and others at this place.",
+        "signature of a function or a method, whose types nothing else can have.",
         worlds="asgi",
         line="^$",
         place=r"^(events|elsewhere)/\d+/tuple/0/(list/2|length)$",
-        bare=r"^(str 'inspect\.isfunction'|4)$",
+        bare=r"^(str 'inspect\.ismethod'|4)$",
         agent=r"^(\(nothing\)|3)$",
         accelerated=True,
         witness=("asgi", ("await ask(looks)",)),

@@ -7,6 +7,7 @@ typedef struct {
     PyObject_HEAD
     Request *request;
     PyObject *send;
+    PyObject *weak; /* references to it */
     vectorcallfunc vectorcall;
 } Send;
 
@@ -158,6 +159,7 @@ make_send(Request *request, PyObject *send)
     }
     self->request = (Request *)Py_NewRef(request);
     self->send = Py_NewRef(send);
+    self->weak = NULL;
     self->vectorcall = (vectorcallfunc)send_call;
     PyObject_GC_Track(self);
     return (PyObject *)self;
@@ -201,6 +203,9 @@ send_dealloc(Send *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
+    if (self->weak != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
     Py_XDECREF(self->request);
     Py_XDECREF(self->send);
     pool_free(&pool, (PyObject *)self);
@@ -209,6 +214,19 @@ send_dealloc(Send *self)
 
 static PyMemberDef send_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Send, vectorcall), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Send, weak), READONLY, NULL},
+    {NULL},
+};
+
+static PyObject *
+send_copy(PyObject *self, PyObject *Py_UNUSED(memo))
+{
+    return Py_NewRef(self);
+}
+
+static PyMethodDef send_methods[] = {
+    {"__copy__", send_copy, METH_NOARGS, "Itself, as of a function."},
+    {"__deepcopy__", send_copy, METH_O, "Itself, as of a function."},
     {NULL},
 };
 
@@ -220,6 +238,7 @@ static PyType_Slot send_slots[] = {
     {Py_tp_traverse, send_traverse},
     {Py_tp_clear, send_clear},
     {Py_tp_members, send_members},
+    {Py_tp_methods, send_methods},
     {0, NULL},
 };
 

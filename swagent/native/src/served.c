@@ -478,7 +478,12 @@ iterator_of(PyObject *awaitable)
         PyErr_Format(PyExc_TypeError, "object %.100s can't be used in 'await' expression", Py_TYPE(awaitable)->tp_name);
         return NULL;
     }
-    return methods->am_await(awaitable);
+    PyObject *iterator = methods->am_await(awaitable);
+    if (iterator != NULL && !PyIter_Check(iterator)) {
+        PyErr_Format(PyExc_TypeError, "__await__() returned non-iterator of type '%.100s'", Py_TYPE(iterator)->tp_name);
+        Py_CLEAR(iterator);
+    }
+    return iterator;
 }
 
 enum { NO_REQUEST, HTTP, WEBSOCKET };

@@ -22,14 +22,16 @@ _ASGI = """
             if arriving:
                 return arriving.pop(0)
             return {"type": f"{kind}.disconnect"}
-        async def send(message):
-            event("sent", message["type"], message.get("status"))
-            sent.append(message)
+        class Server:
+            # servers pass a method
+            async def send(self, message):
+                event("sent", message["type"], message.get("status"))
+                sent.append(message)
         try:
-            await wrap(app)(scope, receive, send)
+            returned = await wrap(app)(scope, receive, Server().send)
         except Exception as error:
             return [sent, error]
-        return sent
+        return sent if returned is None else [sent, returned]
     """
 _ASGI_APPS = """
     import anyio.lowlevel
