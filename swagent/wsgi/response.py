@@ -39,7 +39,7 @@ class Response:
     :ivar rest: the bytes of the body that are still to come, by the length in the headers; -1: not known
     """
 
-    __slots__ = ("_clock", "_error", "_inside", "_start", "request", "rest")
+    __slots__ = ("__weakref__", "_clock", "_error", "_inside", "_start", "request", "rest")
 
     def __init__(
         self, request: PendingRequest, start_response: StartResponse, clock: ThreadClock | None = None
@@ -175,7 +175,7 @@ def _arguments(
 class Pieces:
     """A body that is made while it is sent. Its attributes are those of the application's body."""
 
-    __slots__ = ("_body", "_has_begun", "_next", "_response")
+    __slots__ = ("__weakref__", "_body", "_has_begun", "_next", "_response")
 
     def __init__(self, body: Any, response: Response) -> None:
         self._body = body

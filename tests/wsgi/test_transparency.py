@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from wsgiref.handlers import SimpleHandler
@@ -206,6 +207,22 @@ async def test_start_response_looks_like_the_servers() -> None:
     async with traced(app) as shop:
         shop.app(environ_of(), server.start_response)
     assert seen == [inspect.signature(server.start_response), server, server.write]
+
+
+async def test_start_response_and_a_body_can_be_held_weakly() -> None:
+    held: list[weakref.ref[Any]] = []
+
+    def app(environ: Environ, start_response: StartResponse) -> Iterator[bytes]:
+        held.append(weakref.ref(start_response))
+        start_response("200 OK", [])
+        return (each for each in [b"a"])
+
+    async with traced(app) as shop:
+        given: Any = shop.app(environ_of(), lambda *_: bytes)
+        held.append(weakref.ref(given))
+        given.close()
+    del given
+    assert [each() for each in held] == [None, None]
 
 
 @pytest.mark.parametrize("times", [0, 1, 2])
