@@ -30,9 +30,14 @@ def replacement_of(base: type, members: Mapping[str, Any] | None = None) -> Any:
 
 
 def subclass_like(of: type, bases: tuple[type, ...], members: Mapping[str, Any], meta: Any = type) -> Any:
-    """A subclass with the original's name."""
+    """A subclass with the original's name. If `members` has `__slots__`, its instances take no other attributes than
+    those of the original do."""
     names = {"__module__": of.__module__, "__qualname__": of.__qualname__, "__doc__": of.__doc__}
-    return meta(of.__name__, bases, {**members, **names})
+    made = meta(of.__name__, bases, {**members, **names})
+    if "__slots__" in members:
+        # it has done its work, and the original has none
+        del made.__slots__
+    return made
 
 
 def is_made_of(cls: type, base: type) -> bool:

@@ -69,6 +69,43 @@ def test_a_wrapped_object_can_be_pickled() -> None:
     assert sqlite3.dbapi2.connect is pickle.loads(pickle.dumps(sqlite3.dbapi2.connect))
 
 
+class Where:
+    """A path of a foreign kind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.asked = path, 0
+
+    def __fspath__(self) -> str:
+        self.asked += 1
+        return str(self.path)
+
+
+def test_a_path_is_asked_for_once_and_a_query_names_its_kind(file: Path, recorder: Recorder) -> None:
+    where = Where(file)
+    with local_span("job"), closing(sqlite3.connect(where)) as connection:
+        connection.execute("SELECT 1")
+    assert where.asked == 1
+    assert " Where db.type=SQLite" in trees(recorder, summaries=False)
+
+
+def test_nothing_else_can_be_set_on_a_connection_and_a_cursor(file: Path) -> None:
+    class Own(sqlite3.Connection):
+        def __setattr__(self, name: str, value: object) -> None:
+            raise AssertionError(name)
+
+    class Small(sqlite3.Connection):
+        __slots__ = ("own",)
+
+    sqlite3.connect(file, factory=Own).close()
+    for factory in (sqlite3.Connection, Small):
+        with closing(sqlite3.connect(file, factory=factory)) as connection:
+            for each in (connection, connection.cursor()):
+                assert not hasattr(each, "__dict__")
+                assert not hasattr(each, "__slots__") or factory is Small
+                with pytest.raises(AttributeError):
+                    each.typo = 1  # type: ignore[union-attr]
+
+
 def test_transactions_have_no_spans(recorder: Recorder) -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     for statement in ("BEGIN", "SAVEPOINT a", "release a", "/* mine */ COMMIT;", "PRAGMA user_version"):

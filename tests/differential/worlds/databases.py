@@ -238,6 +238,8 @@ PSYCOPG2 = World(
         call("cursor.copy_from", 2, 2, file="io.StringIO('8\\t9\\n')", table=("'t'", "'none'"), sep="'\\t'"),
         Line("type(db) is psycopg2.extensions.connection"),
         Line("cursor.query, cursor.statusmessage"),
+        Line("setattr(db, 'typo', 1)"),
+        Line("setattr(cursor, 'typo', 1)"),
         Line("psycopg2.extensions.register_type(psycopg2.extensions.UNICODE, db)"),
         Line("psycopg2.extras.execute_values(cursor, 'INSERT INTO t VALUES %s', [(10, 1)])"),
         Line("psycopg2.extensions.quote_ident('a', db)"),

@@ -168,6 +168,10 @@ SQLITE3 = World(
             return super().execute(*args)
     def trace(text):
         event("trace", text)
+    class Where:
+        def __fspath__(self):
+            event("asked for the path")
+            return ":memory:"
     db = sqlite3.connect(":memory:", check_same_thread=False)
     at_end(db.close)
     db.execute("CREATE TABLE t (a, b)")
@@ -201,7 +205,7 @@ SQLITE3 = World(
             "sqlite3.connect",
             1,
             8,
-            database=("':memory:'", "'/nowhere/x'"),
+            database=("':memory:'", "'/nowhere/x'", "Where()"),
             timeout="5.0",
             detect_types="0",
             isolation_level=("None", "'DEFERRED'"),
@@ -234,6 +238,8 @@ SQLITE3 = World(
         Line("db.rollback() or db.backup(sqlite3.connect(':memory:'))"),
         Line("db.create_function('f', 1, lambda x: 1 / 0)", follow=("db.execute('SELECT f(1)').fetchall()",)),
         Line("db.set_trace_callback(trace)"),
+        Line("setattr(db, 'typo', 1)"),
+        Line("setattr(cursor, 'typo', 1)"),
         Line("db.__enter__()"),
         Line("db.__exit__(None, None, None)"),
         Line("db.in_transaction, db.isolation_level"),

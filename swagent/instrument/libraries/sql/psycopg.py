@@ -41,15 +41,18 @@ def _hook(module: Any, patches: Patches) -> None:
 def database_of(cursor: Any) -> Database:
     """Where a cursor's connection leads, be it of psycopg or psycopg2."""
     connection = cursor.connection
-    known: Database | None = connection.__dict__.get("_swagent_database")
+    known: Database | None = getattr(connection, DATABASE, None)
     if known is None:
         # asking libpq takes as long as all the rest
         info = connection.info
         known = database_at("PostgreSQL", Component.PSYCOPG, info.host, info.port, info.dbname)
-        connection.__dict__["_swagent_database"] = known
+        # a class of the application may have a `__setattr__`
+        object.__setattr__(connection, DATABASE, known)
     return known
 
 
+DATABASE = "_swagent_database"
+"""The attribute of a connection that leads there."""
 _begin_execute = begin_by("PostgreSQL/Psycopg/execute", database_of)
 _begin_many = begin_by("PostgreSQL/Psycopg/executemany", database_of)
 _begin_stream = begin_by("PostgreSQL/Psycopg/stream", database_of)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -31,15 +31,23 @@ class Cursors(NamedTuple):
 
 
 def traced_cursor(
-    base: type, driver: type, begins: Mapping[str, Begin], around: Callable[[Begin], Make] = around_query
+    base: type,
+    driver: type,
+    begins: Mapping[str, Begin],
+    around: Callable[[Begin], Make] = around_query,
+    *,
+    is_plain: bool = False,
 ) -> Any:
     """A class whose methods have a span each: in place of the driver's where it is that, else between its instances and
     the application's own.
 
     :param driver: the driver's class, or one of them, which is to be replaced
+    :param is_plain: whether the driver's instances take no attributes but their own
     :raises HookError: it has no such method
     """
     members = {name: _wrapped(base, name, around(begin)) for name, begin in begins.items()}
+    if is_plain:
+        members["__slots__"] = ()
     return replacement_of(base, members) if base is driver else subclass_like(base, (base,), members)
 
 
@@ -48,25 +56,28 @@ def traced_connection(
     cursors: Cursors,
     begins: Mapping[str, Begin] | None = None,
     calls: Mapping[str, Callable[..., Any]] | None = None,
+    slots: Sequence[str] | None = None,
 ) -> Any:
     """A class in place of the driver's, whose cursors record.
 
     :param driver: the driver's class
     :param begins: of the connection's own methods that take statements
     :param calls: what is called instead of the driver's own methods
+    :param slots: our own attributes of its instances, which take no others; None: they take any
     """
 
     others, own = calls or {}, begins or {}
     members = {name: _wrapped(driver, name, around_query(own[name]), others.get(name)) for name in own}
     cursor = _wrapped(driver, "cursor", rewriting_call(partial(_choose, cursors)))
-    return replacement_of(driver, {"cursor": cursor, **members})
+    own_slots = {} if slots is None else {"__slots__": slots}
+    return replacement_of(driver, {"cursor": cursor, **members, **own_slots})
 
 
 def between(base: type, ours: type) -> Any:
     """A class for connections whose class the application has made of the driver's own, before that was replaced. Ours
     is between the two: the application's `cursor` may choose another class of cursors, and has chosen when ours is
     called."""
-    return subclass_like(base, (base, ours), {})
+    return subclass_like(base, (base, ours), {"__slots__": ()})
 
 
 def chooser(driver: type, ours: Any, make: Callable[[type], Any]) -> Callable[[type], Any]:

@@ -29,6 +29,7 @@ from .sql_subclass import Cursors, between, chooser, traced_connection, traced_c
 
 _METHODS = {"execute": (1, 2), "executemany": (2, 2), "executescript": (1, 1)}
 """By name, how many arguments each takes: at least and at most."""
+_DATABASE = "_swagent_database"
 _FACTORY = 5  # its place among connect's arguments
 # A connection's own `execute` and its like make a cursor of the class that C knows. Elsewhere they call `cursor`.
 _MAKES_CURSORS = sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
@@ -77,11 +78,13 @@ def _replaced() -> _Replaced:
     own_begins = {name: begin_by(f"SQLite/sqlite3/{name}", _database_of) for name in _METHODS}
     original: Any = _sqlite3
 
-    cursors = traced_cursor(original.Cursor, original.Cursor, begins)
-    cursor_class = chooser(original.Cursor, cursors, lambda base: traced_cursor(base, original.Cursor, begins))
+    cursors = traced_cursor(original.Cursor, original.Cursor, begins, is_plain=True)
+    cursor_class = chooser(
+        original.Cursor, cursors, lambda base: traced_cursor(base, original.Cursor, begins, is_plain=True)
+    )
     choice = Cursors("factory", 0, original.Cursor, cursor_class, none_is_default=False, is_alone=True)
     calls = {name: _by_cursor(original, cursors, name) for name in _METHODS} if _MAKES_CURSORS else None
-    connections = traced_connection(original.Connection, choice, own_begins, calls)
+    connections = traced_connection(original.Connection, choice, own_begins, calls, slots=(_DATABASE,))
     connect = _around_connect(original.Connection, connections, original.connect)
     return _Replaced(original.connect, connect, original.Connection, connections, original.Cursor, cursors)
 
@@ -137,12 +140,20 @@ def _note_database(connection: Any, ours: Any, database: Any) -> None:
     kind = cast("Any", type(connection))
     if not is_made_of(kind, ours):
         return
-    name = os.path.basename(os.fsdecode(database))
-    connection._swagent_database = database_at("SQLite", Component.SQLITE, name or "temporary", None)  # noqa: SLF001
+    name = _name_of(database)
+    # not by the connection: a class of the application may have a `__setattr__`
+    object.__setattr__(connection, _DATABASE, database_at("SQLite", Component.SQLITE, name or "temporary", None))
+
+
+def _name_of(database: Any) -> str:
+    if (pathlib := sys.modules.get("pathlib")) and isinstance(database, pathlib.PurePath):
+        return str(database.name)
+    # to ask anything else for its path is to call the application once more
+    return os.path.basename(os.fsdecode(database)) if isinstance(database, (str, bytes)) else type(database).__name__
 
 
 def _database_of(connection: Any) -> Database | None:
-    found: Database | None = connection.__dict__.get("_swagent_database")
+    found: Database | None = getattr(connection, _DATABASE, None)
     return found
 
 
