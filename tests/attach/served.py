@@ -86,10 +86,11 @@ if __name__ == "__main__":
     run_simple("127.0.0.1", int(sys.argv[1]), app, threaded=True)
 """
 _UVICORN = "-m uvicorn --port {port} --log-level warning --timeout-keep-alive 60 asgi_app:app"
+# a server that has done nothing for longer, such as in an import on a busy machine, closes what it takes for idle
 COMMANDS = {
     "uvicorn, asyncio": f"{_UVICORN} --loop asyncio",
     "uvicorn, uvloop": f"{_UVICORN} --loop uvloop",
-    "hypercorn, trio": "-m hypercorn -w 0 -k trio -b 127.0.0.1:{port} asgi_app:app",
+    "hypercorn, trio": "-m hypercorn -w 0 -k trio --keep-alive 60 -b 127.0.0.1:{port} asgi_app:app",
     "werkzeug": "wsgi_app.py {port}",
 }
 
