@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import sys
 
+from ..built_in import in_place_of
 from .import_hook import when_imported
 
 TYPE_CHECKING = False
@@ -69,6 +70,7 @@ def _wrap(owner: Any, name: str, replacement: Any) -> None:
     replacement.__annotations__ = getattr(original, "__annotations__", {})
     replacement.__dict__.update(getattr(original, "__dict__", {}))
     replacement.__wrapped__ = original
+    replacement = in_place_of(original, replacement)
     origin = sys.modules.get(original.__module__)
     if origin is not None and getattr(origin, name, None) is original:
         setattr(origin, name, replacement)

@@ -17,6 +17,7 @@ from swagent.collector.server import Collector
 
 IDLE = frozenset({
     "swagent",
+    "swagent.built_in",
     "swagent.errors",
     "swagent.launch",
     "swagent.startup",

@@ -6,6 +6,7 @@ import _sqlite3
 import _thread
 import abc
 import asyncio
+import copy
 import pickle
 import sqlite3
 import threading
@@ -67,6 +68,18 @@ def test_a_query_is_one_span(connection: sqlite3.Connection, recorder: Recorder)
 def test_a_wrapped_object_can_be_pickled() -> None:
     assert sqlite3.connect is pickle.loads(pickle.dumps(sqlite3.connect))
     assert sqlite3.dbapi2.connect is pickle.loads(pickle.dumps(sqlite3.dbapi2.connect))
+
+
+def test_a_class_that_has_connect_connects(file: Path, recorder: Recorder) -> None:
+    """A class binds no built-in function."""
+
+    class Store:
+        connect: Any = sqlite3.connect
+
+    with local_span("job"), closing(Store().connect(file)) as connection:
+        connection.execute("SELECT 1")
+    assert "SQLite/sqlite3/execute" in trees(recorder, summaries=False)
+    assert copy.deepcopy(sqlite3.connect) is sqlite3.dbapi2.connect is sqlite3.connect
 
 
 class Where:

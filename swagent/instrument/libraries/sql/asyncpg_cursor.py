@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from ....record.trace.span import Span
 from ...call import outer_call, safely, settle
 from ...subclass import named_as
+from ...wrapping import Within
 from .sql_call import Database, begin_query
 from .sql_error import end_query
 
@@ -80,24 +81,25 @@ def traced_cursor(base: Any, begin: Begin) -> Any:
 
         async def _init(self, timeout: Any) -> Any:
             self._swagent_is_inner = outer_call() is not None
-            return await self._swagent_recorded(base._init(self, timeout))  # noqa: SLF001
+            return await self._swagent_recorded(Within(base._init(self, timeout)))  # noqa: SLF001
 
-        async def fetch(self, *args: Any, **kwargs: Any) -> Any:
-            return await self._swagent_recorded(base.fetch(self, *args, **kwargs))
+        # no coroutine functions, as asyncpg's: a connection that was released is refused at the call
+        def fetch(self, *args: Any, **kwargs: Any) -> Any:
+            return self._swagent_recorded(Within(base.fetch(self, *args, **kwargs)))
 
-        async def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
-            return await self._swagent_recorded(base.fetchrow(self, *args, **kwargs))
+        def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
+            return self._swagent_recorded(Within(base.fetchrow(self, *args, **kwargs)))
 
-        async def forward(self, *args: Any, **kwargs: Any) -> Any:
-            return await self._swagent_recorded(base.forward(self, *args, **kwargs))
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            return self._swagent_recorded(Within(base.forward(self, *args, **kwargs)))
 
-        async def _swagent_recorded(self, call: Awaitable[Any]) -> Any:
+        async def _swagent_recorded(self, call: Within) -> Any:
             # what was opened within another call belongs to that, as a result that SQLAlchemy streams
             span = None if self._swagent_is_inner else safely(begin, self)
             if span is None:
-                return await call
+                return await call.awaitable
             try:
-                result = await call
+                result = await call.awaitable
             except BaseException as error:
                 settle(end_query, span, error)
                 raise

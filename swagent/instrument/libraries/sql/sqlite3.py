@@ -14,6 +14,7 @@ from contextvars import copy_context
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
 
+from ....built_in import in_place_of
 from ....record import threads
 from ....record.trace.context import current
 from ....record.trace.model import Component
@@ -22,7 +23,7 @@ from ...call import safely
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
 from ...patches import Patches
 from ...rewriting import rewriting_call
-from ...subclass import is_made_of
+from ...subclass import is_made_of, named_as
 from .sql_call import Database, database_at
 from .sql_cursor import begin_by
 from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor
@@ -85,7 +86,9 @@ def _replaced() -> _Replaced:
     choice = Cursors("factory", 0, original.Cursor, cursor_class, none_is_default=False, is_alone=True)
     calls = {name: _by_cursor(original, cursors, name) for name in _METHODS} if _MAKES_CURSORS else None
     connections = traced_connection(original.Connection, choice, own_begins, calls, slots=(_DATABASE,))
-    connect = _around_connect(original.Connection, connections, original.connect)
+    connect = named_as(original.connect, _around_connect(original.Connection, connections, original.connect))
+    # of both modules it is the same
+    connect = in_place_of(original.connect, connect)
     return _Replaced(original.connect, connect, original.Connection, connections, original.Cursor, cursors)
 
 

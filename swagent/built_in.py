@@ -1,0 +1,68 @@
+"""A function in the place of one that is written in C.
+
+A class that has a function of Python's among its attributes makes a method of it, and does not do so with a function of
+C: `class Store: connect = sqlite3.connect`. So a function that takes such a place is an object that no class binds. It
+has the attributes of the original, its class among them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from functools import partial
+    from typing import Any, ClassVar
+else:
+    # of a module in C: functools itself is not loaded at the start of a process
+    from _functools import partial
+
+BUILT_IN = type(len)
+# elsewhere the base class is written in Python, and asks itself for its attributes
+_IS_CPYTHON = sys.implementation.name == "cpython"
+
+
+class _InPlace(partial):  # type: ignore[type-arg]
+    """Calls pass through the base class, which adds no frame: some of our functions look for their caller."""
+
+    __slots__ = ("__wrapped__",)
+    # `func` is asked for by `inspect`, which goes through objects of the base class
+    _own: ClassVar[frozenset[str]] = frozenset({"__call__", "__wrapped__", "func"})
+
+    def __get__(self, instance: object, owner: object = None) -> _InPlace:
+        return self
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _InPlace._own:
+            return object.__getattribute__(self, name)
+        return getattr(object.__getattribute__(self, "__wrapped__"), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(object.__getattribute__(self, "__wrapped__"), name, value)
+
+    def __repr__(self) -> str:
+        return repr(object.__getattribute__(self, "__wrapped__"))
+
+
+# the type's own name, where code asks for it
+for _name in ("__module__", "__name__", "__qualname__"):
+    setattr(_InPlace, _name, getattr(BUILT_IN, _name))
+
+
+def is_in_place(function: object) -> bool:
+    """Whether a function has such an object already."""
+    return type(function) is _InPlace
+
+
+def in_place_of(original: Any, function: Callable[..., Any]) -> Any:
+    """A function as an object that no class binds, if the original is one of C; otherwise the function itself, as if it
+    is such an object already.
+
+    :param original: the function whose place it takes
+    """
+    if type(original) is not BUILT_IN or is_in_place(function) or not _IS_CPYTHON:
+        return function
+    made = _InPlace(function)
+    object.__setattr__(made, "__wrapped__", original)
+    return made
