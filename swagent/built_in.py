@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import sys
 
+# elsewhere the base class is written in Python, and asks itself for its attributes
+_IS_CPYTHON = sys.implementation.name == "cpython"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from functools import partial
     from typing import Any, ClassVar
+if TYPE_CHECKING or not _IS_CPYTHON:
+    from functools import partial
 else:
     # of a module in C: functools itself is not loaded at the start of a process
     from _functools import partial
 
 BUILT_IN = type(len)
-# elsewhere the base class is written in Python, and asks itself for its attributes
-_IS_CPYTHON = sys.implementation.name == "cpython"
 
 
 class _InPlace(partial):  # type: ignore[type-arg]
@@ -36,13 +37,13 @@ class _InPlace(partial):  # type: ignore[type-arg]
     def __getattribute__(self, name: str) -> Any:
         if name in _InPlace._own:
             return object.__getattribute__(self, name)
-        return getattr(object.__getattribute__(self, "__wrapped__"), name)
+        return getattr(self.__wrapped__, name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        setattr(object.__getattribute__(self, "__wrapped__"), name, value)
+        setattr(self.__wrapped__, name, value)
 
     def __repr__(self) -> str:
-        return repr(object.__getattribute__(self, "__wrapped__"))
+        return repr(self.__wrapped__)
 
 
 # the type's own name, where code asks for it
@@ -51,17 +52,16 @@ for _name in ("__module__", "__name__", "__qualname__"):
 
 
 def is_in_place(function: object) -> bool:
-    """Whether a function has such an object already."""
+    """Whether a function is such an object."""
     return type(function) is _InPlace
 
 
 def in_place_of(original: Any, function: Callable[..., Any]) -> Any:
-    """A function as an object that no class binds, if the original is one of C; otherwise the function itself, as if it
-    is such an object already.
+    """A function as an object that no class binds, if the original is one of C; otherwise the function itself.
 
     :param original: the function whose place it takes
     """
-    if type(original) is not BUILT_IN or is_in_place(function) or not _IS_CPYTHON:
+    if type(original) is not BUILT_IN or not _IS_CPYTHON:
         return function
     made = _InPlace(function)
     object.__setattr__(made, "__wrapped__", original)
