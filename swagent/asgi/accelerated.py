@@ -6,6 +6,7 @@ Nothing in here runs where the accelerator does not.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from inspect import get_annotations
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -85,7 +86,7 @@ async def send(message: Message) -> None:
 def _face_of_function(function: Any) -> dict[str, Any]:
     names = ("__code__", "__defaults__", "__kwdefaults__", "__name__", "__qualname__", "__module__")
     # no texts, which `typing.get_type_hints` would look up in a function's module
-    annotations = {"message": Message, "return": None}
+    annotations = get_annotations(function, eval_str=True)
     return {**{name: getattr(function, name) for name in names}, "__annotations__": annotations}
 
 

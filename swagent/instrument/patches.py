@@ -9,7 +9,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ..built_in import in_place_of, is_in_place
 from ..errors import SwagentError
 from .listeners import Listeners
 from .subclass import named_as
@@ -48,8 +47,7 @@ class Patches:
         original = found.__func__ if kind is not None else found
         if not callable(original):
             raise HookError(f"{_name_of(owner)} has no function {name}")
-        made = make(original)
-        replacement: Any = made if is_in_place(made) else in_place_of(original, named_as(original, made))
+        replacement: Any = named_as(original, make(original))
         if isinstance(owner, ModuleType):
             self._set_at_origin(owner, original, replacement)
         self.set(owner, name, kind(replacement) if kind is not None else replacement)

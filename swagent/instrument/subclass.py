@@ -11,6 +11,8 @@ from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..built_in import in_place_of, is_in_place
+
 
 def replacement_of(base: type, members: Mapping[str, Any] | None = None) -> Any:
     """A class to take the place of another one. The original's instances and subclasses count as its own."""
@@ -46,10 +48,13 @@ def is_made_of(cls: type, base: type) -> bool:
 
 
 def named_as(original: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that looks like another one, even like one of C, which has fewer attributes than others."""
+    """A function that looks like another one, even like one of C, which has fewer attributes than others, or which no
+    class binds. A function that has been made so stays as it is."""
+    if is_in_place(function):
+        return function
     functools.update_wrapper(function, original)
     if not hasattr(original, "__module__"):
         function.__module__ = original.__objclass__.__module__
     if not hasattr(original, "__annotations__"):
         function.__annotations__ = {}
-    return function
+    return in_place_of(original, function)  # type: ignore[no-any-return]

@@ -134,26 +134,28 @@ class Harness:
         with self._fresh(world, planted) as differences:
             steady = differences(program)
             shortened = shorten(program, lambda each: bool(differences(each))) if steady else program
-        # what a race decides differs by chance
-        for _ in range(_AGAIN if steady else 0):
-            with self._fresh(world, planted) as differences:
-                steady = differences(shortened)
-            if not steady:
-                break
-        if steady:
-            outcome.findings.append(Finding(program, steady, shortened))
+        if steady and (confirmed := self._confirm(world, [], shortened, planted)):
+            outcome.findings.append(Finding(program, confirmed, shortened))
             return
         # something that one before it has left in the process may be part of it
         earlier = before[: before.index(program)]
+        if confirmed := self._confirm(world, earlier, program, planted):
+            outcome.findings.append(Finding(program, confirmed, program, len(earlier)))
+        else:
+            outcome.unsteady.append(program)
+
+    def _confirm(self, world: World, earlier: list[Program], program: Program, planted: str) -> list[Difference]:
+        """The differences that fresh processes show each time, after others; none where one pair has shown none: what a
+        race decides differs by chance."""
+        found: list[Difference] = []
         for _ in range(_AGAIN):
             with self._fresh(world, planted) as differences:
                 for each in earlier:
                     differences(each)
-                steady = differences(program)
-            if not steady:
-                outcome.unsteady.append(program)
-                return
-        outcome.findings.append(Finding(program, steady, program, len(earlier)))
+                found = differences(program)
+            if not found:
+                break
+        return found
 
     @contextmanager
     def _fresh(self, world: World, planted: str) -> Iterator[Callable[[Program], list[Difference]]]:

@@ -20,7 +20,6 @@ from differential.program import Program, World
 from differential.registry import all_worlds, missing
 from differential.run import run_world
 from kit.real.jars import UnavailableError
-from swagent import acceleration
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -54,10 +53,14 @@ def test_programs_see_the_same_with_and_without_the_agent(harness: Harness, worl
     assert len(outcome.unsteady) <= 1 + outcome.programs // 10, outcome.unsteady
 
 
-@pytest.mark.parametrize("known", [pytest.param(known, id=known.reason[:40]) for known in KNOWN])
+@pytest.mark.parametrize(
+    "known",
+    [
+        pytest.param(known, id=known.reason[:40], marks=[pytest.mark.native] if known.accelerated else [])
+        for known in KNOWN
+    ],
+)
 def test_the_known_differences_are_still_there(harness: Harness, known: Known) -> None:
-    if known.accelerated and acceleration.native is None:
-        pytest.skip(f"needs the accelerator: {acceleration.reason}")
     name, lines = known.witness
     world = _WORLDS[name]
     _skip_unless_here(harness, world)

@@ -63,14 +63,14 @@ class _Held:
 
 
 @contextmanager
-def _working(held: list[weakref.ref[object]] | None = None) -> Iterator[int]:
-    """The identity of a thread in the middle of a function, which has something of its own."""
+def _working() -> Iterator[tuple[int, list[weakref.ref[_Held]]]]:
+    """The identity of a thread in the middle of a function, and what that function has."""
     begun, end = threading.Event(), threading.Event()
+    held: list[weakref.ref[_Held]] = []
 
     def work() -> None:
         own = _Held()
-        if held is not None:
-            held.append(weakref.ref(own))
+        held.append(weakref.ref(own))
         begun.set()
         end.wait()
 
@@ -78,7 +78,7 @@ def _working(held: list[weakref.ref[object]] | None = None) -> Iterator[int]:
     worker.start()
     begun.wait()
     try:
-        yield worker.ident or 0
+        yield worker.ident or 0, held
     finally:
         end.set()
         worker.join()
@@ -87,7 +87,7 @@ def _working(held: list[weakref.ref[object]] | None = None) -> Iterator[int]:
 @pytest.mark.parametrize("is_on", [True, False])
 def test_the_collector_is_left_as_it_was(is_on: bool) -> None:
     (gc.enable if is_on else gc.disable)()
-    with _working() as worker:
+    with _working() as (worker, _):
         frame = current_frames()[worker]
         assert caller_of(frame) is frame.f_back
     assert gc.isenabled() is is_on
@@ -95,8 +95,7 @@ def test_the_collector_is_left_as_it_was(is_on: bool) -> None:
 
 def test_what_another_thread_has_lives_no_longer_than_without_a_look() -> None:
     gc.disable()
-    held: list[weakref.ref[object]] = []
-    with _working(held) as worker:
+    with _working() as (worker, held):
         assert worker in current_frames()
         assert threading.get_ident() not in current_frames()
     assert [each() for each in held] == [None]

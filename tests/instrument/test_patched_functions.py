@@ -228,7 +228,8 @@ def test_they_look_like_the_originals(found: Found) -> None:
         different.extend(
             f"{each.id} {attribute}: {getattr(after, attribute, None)!r}"
             for attribute in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__")
-            if getattr(before, attribute, unsaid.get(attribute)) != getattr(after, attribute, unsaid.get(attribute))
+            if (hasattr(before, attribute) or hasattr(after, attribute))
+            and getattr(before, attribute, unsaid.get(attribute)) != getattr(after, attribute, None)
             and not (each.id in AT_HOME and attribute in ("__qualname__", "__module__"))
         )
         if Kind.of(before) != Kind.of(after):

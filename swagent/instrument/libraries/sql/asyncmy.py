@@ -18,7 +18,7 @@ from ...patches import Patches
 from ...rewriting import rewriting_call
 from ...subclass import is_made_of
 from .mysql_query import begins_by, mysql_at
-from .sql_call import Database, begin_query
+from .sql_call import ON_CONNECTION, Database, begin_query
 from .sql_cursor import around_awaited_query
 from .sql_subclass import traced_cursor
 
@@ -66,10 +66,10 @@ def _database_of_cursor(cursor: Any) -> Database | None:
 
 
 def _database_of(connection: Any) -> Database:
-    found: Database | None = connection.__dict__.get("_swagent_database")
+    found: Database | None = connection.__dict__.get(ON_CONNECTION)
     if found is None:
         place = connection._unix_socket, connection._host, connection._port, connection._db  # noqa: SLF001
-        found = connection.__dict__["_swagent_database"] = mysql_at(Component.PYMYSQL, *place)
+        found = connection.__dict__[ON_CONNECTION] = mysql_at(Component.PYMYSQL, *place)
     return found
 
 

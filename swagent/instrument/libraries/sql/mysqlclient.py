@@ -11,12 +11,12 @@ from ...instrumentation import Instrumentation
 from ...looking import after_call
 from ...patches import Patches
 from .mysql_query import cursor_hook, mysql_at
-from .sql_call import Database
+from .sql_call import ON_CONNECTION, Database
 from .sql_cursor import around_query
 
 
 def _database_of(cursor: Any) -> Database | None:
-    found: Database | None = getattr(cursor.connection, "_swagent_database", None)
+    found: Database | None = getattr(cursor.connection, ON_CONNECTION, None)
     return found
 
 
@@ -45,7 +45,7 @@ def _note_database(
     **kwargs: Any,
 ) -> None:
     name = database or kwargs.get("db")
-    connection._swagent_database = mysql_at(Component.MYSQLCLIENT, unix_socket, host, port, name)  # noqa: SLF001
+    setattr(connection, ON_CONNECTION, mysql_at(Component.MYSQLCLIENT, unix_socket, host, port, name))
 
 
 INSTRUMENTATION = Instrumentation(

@@ -16,7 +16,7 @@ from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...wrapping import Lasting
-from .sql_call import Database, database_at
+from .sql_call import ON_CONNECTION, Database, database_at
 from .sql_cursor import around_query, begin_by
 from .sql_error import end_query
 from .sql_pools import watch_psycopg
@@ -41,18 +41,16 @@ def _hook(module: Any, patches: Patches) -> None:
 def database_of(cursor: Any) -> Database:
     """Where a cursor's connection leads, be it of psycopg or psycopg2."""
     connection = cursor.connection
-    known: Database | None = getattr(connection, DATABASE, None)
+    known: Database | None = getattr(connection, ON_CONNECTION, None)
     if known is None:
         # asking libpq takes as long as all the rest
         info = connection.info
         known = database_at("PostgreSQL", Component.PSYCOPG, info.host, info.port, info.dbname)
         # a class of the application may have a `__setattr__`
-        object.__setattr__(connection, DATABASE, known)
+        object.__setattr__(connection, ON_CONNECTION, known)
     return known
 
 
-DATABASE = "_swagent_database"
-"""The attribute of a connection that leads there."""
 _begin_execute = begin_by("PostgreSQL/Psycopg/execute", database_of)
 _begin_many = begin_by("PostgreSQL/Psycopg/executemany", database_of)
 _begin_stream = begin_by("PostgreSQL/Psycopg/stream", database_of)

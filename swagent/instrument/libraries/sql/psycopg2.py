@@ -11,7 +11,8 @@ from typing import Any
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...rewriting import rewriting_argument
-from .psycopg import DATABASE, database_of
+from .psycopg import database_of
+from .sql_call import ON_CONNECTION
 from .sql_cursor import begin_by, begin_copy_by, begin_procedure_by
 from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor
 
@@ -26,10 +27,10 @@ def _hook(module: Any, patches: Patches) -> None:
         begins[name] = begin_copy_by(_NAME + "copy", database_of)
 
     connection, cursor = extensions.connection, extensions.cursor
-    cursors = traced_cursor(cursor, cursor, begins, is_plain=True)
-    cursor_class = chooser(cursor, cursors, lambda base: traced_cursor(base, cursor, begins, is_plain=True))
+    cursors = traced_cursor(cursor, cursor, begins, slots=())
+    cursor_class = chooser(cursor, cursors, lambda base: traced_cursor(base, cursor, begins, slots=()))
     choice = Cursors("cursor_factory", 1, cursor, cursor_class)
-    connections = traced_connection(connection, choice, slots=(DATABASE,))
+    connections = traced_connection(connection, choice, slots=(ON_CONNECTION,))
     connection_class = chooser(connection, connections, lambda base: between(base, connections))
 
     def choose(factory: Any) -> Any:

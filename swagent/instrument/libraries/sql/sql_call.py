@@ -31,6 +31,10 @@ _MARKED = 32
 _OF_TRANSACTIONS = frozenset(("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"))
 
 
+ON_CONNECTION = "_swagent_database"
+"""The attribute of a connection that says where it leads."""
+
+
 class Database(NamedTuple):
     """The database that a connection leads to."""
 

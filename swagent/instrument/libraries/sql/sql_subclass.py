@@ -35,19 +35,17 @@ def traced_cursor(
     driver: type,
     begins: Mapping[str, Begin],
     around: Callable[[Begin], Make] = around_query,
-    *,
-    is_plain: bool = False,
+    slots: Sequence[str] | None = None,
 ) -> Any:
     """A class whose methods have a span each: in place of the driver's where it is that, else between its instances and
     the application's own.
 
     :param driver: the driver's class, or one of them, which is to be replaced
-    :param is_plain: whether the driver's instances take no attributes but their own
+    :param slots: as of `traced_connection`
     :raises HookError: it has no such method
     """
     members = {name: _wrapped(base, name, around(begin)) for name, begin in begins.items()}
-    if is_plain:
-        members["__slots__"] = ()
+    members.update(_written(slots))
     return replacement_of(base, members) if base is driver else subclass_like(base, (base,), members)
 
 
@@ -69,8 +67,7 @@ def traced_connection(
     others, own = calls or {}, begins or {}
     members = {name: _wrapped(driver, name, around_query(own[name]), others.get(name)) for name in own}
     cursor = _wrapped(driver, "cursor", rewriting_call(partial(_choose, cursors)))
-    own_slots = {} if slots is None else {"__slots__": slots}
-    return replacement_of(driver, {"cursor": cursor, **members, **own_slots})
+    return replacement_of(driver, {"cursor": cursor, **members, **_written(slots)})
 
 
 def between(base: type, ours: type) -> Any:
@@ -111,6 +108,11 @@ def _choose(cursors: Cursors, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]
     if not isinstance(chosen, type) or not issubclass(chosen, default):
         return args, kwargs
     return with_argument(args, kwargs, position, keyword, traced(chosen))
+
+
+def _written(slots: Sequence[str] | None) -> dict[str, Any]:
+    """As a member of a class."""
+    return {} if slots is None else {"__slots__": slots}
 
 
 def _wrapped(base: type, name: str, make: Make, instead: Callable[..., Any] | None = None) -> Any:

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import lru_cache, partial
+from pathlib import PurePath
 from typing import Any, NamedTuple, cast
 
-from ....built_in import in_place_of
 from ....record import threads
 from ....record.trace.context import current
 from ....record.trace.model import Component
@@ -24,13 +24,12 @@ from ...instrumentation import STANDARD_LIBRARY, Instrumentation
 from ...patches import Patches
 from ...rewriting import rewriting_call
 from ...subclass import is_made_of, named_as
-from .sql_call import Database, database_at
+from .sql_call import ON_CONNECTION, Database, database_at
 from .sql_cursor import begin_by
 from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor
 
 _METHODS = {"execute": (1, 2), "executemany": (2, 2), "executescript": (1, 1)}
 """By name, how many arguments each takes: at least and at most."""
-_DATABASE = "_swagent_database"
 _FACTORY = 5  # its place among connect's arguments
 # A connection's own `execute` and its like make a cursor of the class that C knows. Elsewhere they call `cursor`.
 _MAKES_CURSORS = sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
@@ -79,16 +78,15 @@ def _replaced() -> _Replaced:
     own_begins = {name: begin_by(f"SQLite/sqlite3/{name}", _database_of) for name in _METHODS}
     original: Any = _sqlite3
 
-    cursors = traced_cursor(original.Cursor, original.Cursor, begins, is_plain=True)
+    cursors = traced_cursor(original.Cursor, original.Cursor, begins, slots=())
     cursor_class = chooser(
-        original.Cursor, cursors, lambda base: traced_cursor(base, original.Cursor, begins, is_plain=True)
+        original.Cursor, cursors, lambda base: traced_cursor(base, original.Cursor, begins, slots=())
     )
     choice = Cursors("factory", 0, original.Cursor, cursor_class, none_is_default=False, is_alone=True)
     calls = {name: _by_cursor(original, cursors, name) for name in _METHODS} if _MAKES_CURSORS else None
-    connections = traced_connection(original.Connection, choice, own_begins, calls, slots=(_DATABASE,))
+    connections = traced_connection(original.Connection, choice, own_begins, calls, slots=(ON_CONNECTION,))
+    # named here, so that both modules have the same
     connect = named_as(original.connect, _around_connect(original.Connection, connections, original.connect))
-    # of both modules it is the same
-    connect = in_place_of(original.connect, connect)
     return _Replaced(original.connect, connect, original.Connection, connections, original.Cursor, cursors)
 
 
@@ -145,18 +143,18 @@ def _note_database(connection: Any, ours: Any, database: Any) -> None:
         return
     name = _name_of(database)
     # not by the connection: a class of the application may have a `__setattr__`
-    object.__setattr__(connection, _DATABASE, database_at("SQLite", Component.SQLITE, name or "temporary", None))
+    object.__setattr__(connection, ON_CONNECTION, database_at("SQLite", Component.SQLITE, name or "temporary", None))
 
 
 def _name_of(database: Any) -> str:
-    if (pathlib := sys.modules.get("pathlib")) and isinstance(database, pathlib.PurePath):
-        return str(database.name)
+    if isinstance(database, PurePath):
+        return database.name
     # to ask anything else for its path is to call the application once more
     return os.path.basename(os.fsdecode(database)) if isinstance(database, (str, bytes)) else type(database).__name__
 
 
 def _database_of(connection: Any) -> Database | None:
-    found: Database | None = getattr(connection, _DATABASE, None)
+    found: Database | None = getattr(connection, ON_CONNECTION, None)
     return found
 
 
