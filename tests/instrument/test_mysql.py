@@ -248,6 +248,16 @@ def test_asyncmys_unbuffered_cursor_stays_what_it_is() -> None:
     assert asyncmy_cursors.SSCursor.__subclasses__() == [asyncmy_cursors.SSDictCursor]
 
 
+@pytest.mark.parametrize("driver", [asyncmy], ids=["asyncmy"])
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_nothing_else_can_be_set_on_asyncmys_cursor(connect: Any) -> None:
+    cursor = (await connect()).cursor()
+    assert not hasattr(cursor, "__dict__")
+    assert not hasattr(cursor, "__slots__")
+    with pytest.raises(AttributeError):
+        cursor.typo = 1
+
+
 @pytest.mark.parametrize("driver", BLOCKING)
 def test_a_statement_is_shown_where_settings_say_so(
     driver: str, mariadb: Mariadb, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -281,6 +282,22 @@ def test_the_classes_that_take_the_originals_places_are_as_those(kafka: Kafka) -
     producer = confluent.SerializingProducer({"bootstrap.servers": kafka.address})
     assert isinstance(producer, confluent.Producer)
     assert (confluent.Producer.__name__, confluent.Producer.__module__) == ("Producer", "cimpl")
+
+
+def test_nothing_else_can_be_set_on_an_instance_of_such_a_class() -> None:
+    settings = {"bootstrap.servers": "127.0.0.1:9", "group.id": "lamps", "log_level": 0}
+
+    class Small(confluent.Producer):  # type: ignore[misc]
+        __slots__ = ("__dict__", "__weakref__")
+
+    Small(settings).own = 1
+    for each in (confluent.Producer(settings), confluent.Consumer(settings)):
+        assert not hasattr(each, "__dict__")
+        assert not hasattr(each, "__slots__")
+        with pytest.raises(AttributeError):
+            each.typo = 1
+        with pytest.raises(TypeError, match="weak reference"):
+            weakref.ref(each)
 
 
 def test_the_classes_with_serializers_too(recorder: Recorder, kafka: Kafka, topic: str) -> None:

@@ -9,7 +9,7 @@ call has been counted. A message from a consumer has an entry span until the nex
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....record.trace.context_snapshot import ContextSnapshot
 from ....record.trace.model import Component, Layer
@@ -24,11 +24,11 @@ from ...patches import Patches
 from ...showing import showing_received, showing_request
 from ...subclass import replacement_of
 from ...wrapping import around_call
-from .inbox import ending_last, handing_out
+from .inbox import INBOX, ending_last, handing_out
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, record_of
 from .message_call import add_to_mapping, add_to_pairs
 
-_BROKER, _GROUP, _REPORT = "_swagent_broker", "_swagent_group", "_swagent_report"
+_SETTINGS = "_swagent_settings"
 _C_ARGUMENTS = ("topic", "value", "key", "partition", "callback", "on_delivery", "timestamp", "headers")
 _PYTHON_ARGUMENTS = ("topic", "key", "value", "partition", "on_delivery", "timestamp", "headers")
 _REPORTS = ("callback", "on_delivery")
@@ -61,8 +61,28 @@ the hook is called again."""
 
 def _replacement_of(base: type) -> Any:
     if base not in _replacements:
-        _replacements[base] = replacement_of(base)
+        # its instances take no other attributes, as those of C
+        _replacements[base] = replacement_of(base, {"__slots__": (_SETTINGS, INBOX)})
     return _replacements[base]
+
+
+class _Settings(NamedTuple):
+    """Settings of a client that its calls need."""
+
+    broker: str
+    group: str | None
+    report: Any
+
+
+_NONE = _Settings("", None, None)
+
+
+def _settings_of(client: Any) -> _Settings:
+    """No settings, if the application has not called the class's `__init__`."""
+    try:
+        return object.__getattribute__(client, _SETTINGS)  # type: ignore[no-any-return]
+    except AttributeError:
+        return _NONE
 
 
 def _remember_settings(args: Args, kwargs: Kwargs) -> None:
@@ -72,13 +92,12 @@ def _remember_settings(args: Args, kwargs: Kwargs) -> None:
 def _remember(client: Any, args: Args, kwargs: Kwargs) -> None:
     settings: dict[str, Any] = {**(args[0] if args else kwargs.get("conf") or {}), **kwargs}
     servers = settings.get("bootstrap.servers") or settings.get("metadata.broker.list") or ""
-    client.__dict__[_BROKER] = joined_addresses(servers)
-    client.__dict__[_GROUP] = settings.get("group.id")
-    client.__dict__[_REPORT] = settings.get("on_delivery")
+    known = _Settings(joined_addresses(servers), settings.get("group.id"), settings.get("on_delivery"))
+    object.__setattr__(client, _SETTINGS, known)
 
 
 def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
-    return begin_kafka_send(argument(args, kwargs, 0, "topic"), producer.__dict__[_BROKER])
+    return begin_kafka_send(argument(args, kwargs, 0, "topic"), _settings_of(producer).broker)
 
 
 def _carry(places: dict[str, int], span: Span | None, producer: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
@@ -93,7 +112,7 @@ def _carry(places: dict[str, int], span: Span | None, producer: Any, args: Args,
         given = {name: argument(args, kwargs, places[name], name) for name in _REPORTS if name in places}
         name = next((name for name in given if given[name] is not None), "on_delivery")
         # a callback of the call takes the place of the one in the producer's settings
-        callback = producer.__dict__.get(_REPORT) if given[name] is None else given[name]
+        callback = _settings_of(producer).report if given[name] is None else given[name]
         report = _Delivery(span, topic, callback)
         if given[name] is None or callable(given[name]):
             args, kwargs = with_argument(args, kwargs, places[name], name, report)
@@ -136,7 +155,8 @@ def _begin_many(consumer: Any, messages: Any, *_: object) -> Span | None:
         return None
     topics = (message.topic() for message in messages)
     arrived = [ArrivedMessage(message.headers(), _timestamp_of(message)) for message in messages]
-    return begin_kafka_receive(topics, consumer.__dict__.get(_GROUP), consumer.__dict__.get(_BROKER, ""), arrived)
+    broker, group, _ = _settings_of(consumer)
+    return begin_kafka_receive(topics, group, broker, arrived)
 
 
 def _timestamp_of(message: Any) -> int | None:

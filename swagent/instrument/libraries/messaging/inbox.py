@@ -22,7 +22,8 @@ from ...call import safely
 from ...looking import before_call
 from ...patches import Make
 
-_INBOX = "_swagent_inbox"
+INBOX = "_swagent_inbox"
+"""The attribute of a consumer that holds its inbox."""
 _BATCHES = (dict, list)
 Receive = Callable[..., "Span | None"]
 """Gets a consumer, what it hands out, and the arguments of the call. None: there is no message."""
@@ -75,10 +76,19 @@ def _end_of(inbox: ReferenceType[Inbox], _: object) -> None:
 
 def inbox_of(consumer: Any) -> Inbox:
     """A consumer's inbox; it is kept in the consumer, and goes with it."""
-    inbox: Inbox | None = consumer.__dict__.get(_INBOX)
+    inbox = _known_inbox(consumer)
     if inbox is None:
-        inbox = consumer.__dict__[_INBOX] = Inbox()
+        inbox = Inbox()
+        object.__setattr__(consumer, INBOX, inbox)
     return inbox
+
+
+def _known_inbox(consumer: Any) -> Inbox | None:
+    """In the consumer's dictionary or in a slot; a class of the application does not see that it is asked for."""
+    try:
+        return object.__getattribute__(consumer, INBOX)  # type: ignore[no-any-return]
+    except AttributeError:
+        return None
 
 
 def handing_out(begin: Receive) -> Make:
@@ -115,7 +125,7 @@ def leave_to_caller(consumer: Any) -> None:
 
 
 def _end_last(consumer: Any, *_: object) -> None:
-    inbox: Inbox | None = consumer.__dict__.get(_INBOX)
+    inbox = _known_inbox(consumer)
     if inbox is not None:
         inbox.end()
 

@@ -33,12 +33,12 @@ def _hook(module: Any, patches: Patches) -> None:
     known: dict[str, Any] = module.cursors.__dict__
     for name, cursor in list(known.items()):
         if isinstance(cursor, type) and issubclass(cursor, default) and not issubclass(cursor, unbuffered):
-            ours[cursor] = traced_cursor(cursor, cursor, begins, around_awaited_query)
+            ours[cursor] = traced_cursor(cursor, cursor, begins, around_awaited_query, slots=())
             patches.set(module.cursors, name, ours[cursor])
 
     @lru_cache(64)
     def cursor_class(base: type) -> Any:
-        return ours.get(base) or traced_cursor(base, default, begins, around_awaited_query)
+        return ours.get(base) or traced_cursor(base, default, begins, around_awaited_query, slots=())
 
     def with_class(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         connection = argument(args, kwargs, 0, "self")
