@@ -73,7 +73,7 @@ def _have_done(execute: Any, pid: int, order: Mapping[str, Any]) -> dict[str, An
             _give(folder, pid)
             _execute(execute, pid, folder / "script.py")
             try:
-                return _read(listener, pid)
+                said = _read(listener, pid)
             except BaseException:
                 # it may come to the script later, and any user can make a file of this name once ours is gone
                 with suppress(Exception):
@@ -81,6 +81,9 @@ def _have_done(execute: Any, pid: int, order: Mapping[str, Any]) -> dict[str, An
                 raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if "error" in said:
+        raise RemoteError(said["error"])
+    return said
 
 
 def _own_folder() -> str:
@@ -167,12 +170,9 @@ def _read(listener: socket.socket, pid: int) -> dict[str, Any]:
         with connection:
             connection.settimeout(PATIENCE)
             with connection.makefile("rb") as file:
-                said: dict[str, Any] = json.loads(file.read())
+                return json.loads(file.read())  # type: ignore[no-any-return]
     except (TimeoutError, ValueError, OSError):
         raise RemoteError(
             f"process {pid} has not answered in {PATIENCE:.0f} seconds: its main thread may wait in a call of the "
             "system, or it does not see this file system"
         ) from None
-    if "error" in said:
-        raise RemoteError(said["error"])
-    return said

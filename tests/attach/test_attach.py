@@ -31,7 +31,10 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> Callable[[Served], None]:
 
     def reach(served: Served) -> None:
         def by_signal(pid: int, script: str) -> None:
-            served.script.write_text(script)
+            # in one step: the process may be on its way to the former one
+            new = served.script.with_suffix(".new")
+            new.write_text(script)
+            new.replace(served.script)
             os.kill(pid, signal.SIGUSR1)
 
         if not HAS_IT:

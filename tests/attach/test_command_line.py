@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,24 @@ def test_an_order_that_is_not_obeyed_in_time_is_taken_back(
     assert not Path(ordered[0]).exists()
     assert Path(ordered[1]).exists()
     assert "swagent attach: " in capsys.readouterr().err
+
+
+def test_an_order_that_was_answered_is_not_taken_back(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ordered: list[str] = []
+
+    def refuse(_: int, script: str) -> None:
+        ordered.append(script)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(Path(script).with_name("answer")))
+            connection.sendall(b'{"error": "the shop is closed"}')
+
+    monkeypatch.setattr(sys, "remote_exec", refuse, raising=False)
+    monkeypatch.setattr(remote_execution, "_check_version", lambda _: None)
+    assert cli.main(["attach", str(os.getpid())]) == 1
+    assert [Path(each).name for each in ordered] == ["script.py"]
+    assert capsys.readouterr().err == "swagent attach: the shop is closed\n"
 
 
 def test_requests_that_end_while_the_agent_stops_are_not_counted_as_lost() -> None:
