@@ -14,7 +14,9 @@ from stress.soak.orphans import end_with_the_run
 
 from . import healthy, loops, messaging, others, planted, pools, tenants  # noqa: F401  (they note their handlers)
 from .handlers import FOUND
+from .lateness import lifespan
 
 end_with_the_run()
 _handlers = FOUND[os.environ["FINDINGS_CASE"]].get(os.environ["FINDINGS_SERVICE"], {})
-app = Starlette(routes=[Route(path, function, methods=["GET", "POST"]) for path, function in _handlers.items()])
+_routes = [Route(path, function, methods=["GET", "POST"]) for path, function in _handlers.items()]
+app = Starlette(routes=_routes, lifespan=lifespan)

@@ -36,7 +36,7 @@ async def _run(cases: list[Case], severities: list[str]) -> list[Verdict]:
     verdicts: list[Verdict] = []
     for case in cases:
         for severity in severities if case.is_planted else [MIDDLE]:
-            verdict = judge(case, severity, await findings_of(case, severity))
+            verdict = judge(case, severity, *await findings_of(case, severity))
             print(table([verdict]), flush=True)
             verdicts.append(verdict)
     return verdicts

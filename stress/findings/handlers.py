@@ -19,6 +19,8 @@ from starlette.responses import JSONResponse, Response
 
 import swagent
 
+from .lateness import held
+
 LEVEL = float(os.environ.get("FINDINGS_LEVEL", "0"))
 GENERATION = int(os.environ.get("FINDINGS_GENERATION", "1"))
 STOCK, PARTNER = os.environ.get("FINDINGS_STOCK", ""), os.environ.get("FINDINGS_PARTNER", "")
@@ -84,11 +86,13 @@ def compute(ms: float) -> None:
 def print_report() -> None:
     """There is no printer: this only takes as long as if there were a slow one."""
     time.sleep(LEVEL / 1000)
+    held(LEVEL)
 
 
 def compact() -> None:
     """As `print_report`, outside of any request."""
     time.sleep(LEVEL / 1000)
+    held(LEVEL)
 
 
 async def asks_stock(request: Request) -> Response:
@@ -128,4 +132,5 @@ def _name(database: sqlite3.Connection, item: int) -> str:
 
 def _far(item: int) -> int:
     time.sleep(0.002)  # as far away as a server is
+    held(2)
     return item

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -20,8 +22,11 @@ from swagent.collector.findings.baselines import Baselines
 from swagent.collector.findings.finding import Finding
 from swagent.collector.findings.now import now
 from swagent.collector.server import Collector
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
 
 from .cases import Case
+from .lateness import LATE, late_within, left_in, watching
 
 _START = 60.0  # seconds
 _END = 15.0
@@ -45,22 +50,42 @@ SETTINGS = {
 }
 
 
-async def findings_of(case: Case, severity: str) -> list[Finding]:
-    """Run a case; returns what is found amiss once its services have ended."""
-    async with Collector() as collector, _partner() as partner:
-        await _run(case, severity, collector.address, partner)
-        await asyncio.to_thread(collector.store.commit)
-        store = collector.store
-        return now(store, FailureIndex(store), Baselines(store), {}).findings
+class Found(NamedTuple):
+    """What is found amiss in a case.
+
+    :ivar late: of each finding the milliseconds for which the machine kept processes waiting in its traces
+    """
+
+    findings: list[Finding]
+    late: dict[Finding, float]
 
 
-async def _run(case: Case, severity: str, collector: str, partner: str) -> None:
+async def findings_of(case: Case, severity: str) -> Found:
+    """Run a case; returns what is found once its services have ended."""
+    with TemporaryDirectory() as folder:
+        async with Collector() as collector, _partner() as partner, watching() as late:
+            await _run(case, severity, {**_addresses(collector.address, partner), LATE: folder})
+            await asyncio.to_thread(collector.store.commit)
+            store = collector.store
+            findings = now(store, FailureIndex(store), Baselines(store), {}).findings
+            late += left_in(folder)
+            return Found(findings, {each: late_within(late, _traces_of(each, store)) for each in findings})
+
+
+def _traces_of(finding: Finding, store: Store) -> list[list[Segment]]:
+    return [store.trace(trace_id) for trace_id in dict.fromkeys(place.trace_id for place in finding.places)]
+
+
+def _addresses(collector: str, partner: str) -> dict[str, str]:
+    return {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector, "FINDINGS_PARTNER": partner}
+
+
+async def _run(case: Case, severity: str, places: Mapping[str, str]) -> None:
     ports = {"shop": _free_port(), "stock": _free_port()}
     clean = {name: value for name, value in os.environ.items() if not name.startswith("SW_")}
     environ = {
-        **clean, **SETTINGS, **case.settings, "FINDINGS_CASE": case.name, "FINDINGS_PARTNER": partner,
-        PARENT: str(os.getpid()),
-        "FINDINGS_LEVEL": str(case.level(severity)), "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector,
+        **clean, **SETTINGS, **case.settings, **places, "FINDINGS_CASE": case.name, PARENT: str(os.getpid()),
+        "FINDINGS_LEVEL": str(case.level(severity)),
         "FINDINGS_STOCK": f"http://127.0.0.1:{ports['stock']}", "SW_AGENT_NATIVE": clean.get("SW_AGENT_NATIVE", "auto"),
     }  # fmt: skip
     async with AsyncExitStack() as stack:

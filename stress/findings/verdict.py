@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from swagent.collector.findings.finding import Finding
 
 from .cases import MIDDLE, Case
+from .lateness import is_the_machines
 
 RIGHT, WRONG, MISSED, FALSE, CALM = "right", "wrong", "missed", "false", "calm"
 GOAL = 0.9
@@ -19,22 +20,33 @@ class Verdict(NamedTuple):
     :ivar result: `right`, `wrong` (something else was found), `missed` (nothing was); of a healthy variant `calm`, or
         `false` where something was found
     :ivar said: the sentences that are not right
+    :ivar machine: those that are true of a machine which was busy with other things, and are not counted
     """
 
     case: Case
     severity: str
     result: str
     said: tuple[str, ...]
+    machine: tuple[str, ...] = ()
 
 
-def judge(case: Case, severity: str, findings: Sequence[Finding]) -> Verdict:
-    """Judge what was found in a case."""
+def judge(case: Case, severity: str, findings: Sequence[Finding], late: Mapping[Finding, float]) -> Verdict:
+    """Judge what was found in a case.
+
+    :param late: of each finding the milliseconds for which the machine kept processes waiting in its traces
+    """
     right = [each for each in findings if each.kind == case.kind and case.about in each.sentence]
     others = [each for each in findings if each not in right and each.kind not in case.also]
-    said = tuple(f"{each.kind}: {each.sentence}" for each in others)
+    machine = [each for each in others if is_the_machines(each, late.get(each, 0.0))]
+    others = [each for each in others if each not in machine]
+    said, unsaid = _texts(others), _texts(machine)
     if not case.is_planted:
-        return Verdict(case, severity, FALSE if others else CALM, said)
-    return Verdict(case, severity, WRONG if others else RIGHT if right else MISSED, said)
+        return Verdict(case, severity, FALSE if others else CALM, said, unsaid)
+    return Verdict(case, severity, WRONG if others else RIGHT if right else MISSED, said, unsaid)
+
+
+def _texts(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(f"{each.kind}: {each.sentence}" for each in findings)
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
@@ -44,6 +56,7 @@ def table(verdicts: Iterable[Verdict]) -> str:
         expected = verdict.case.kind or "nothing"
         lines.append(f"{verdict.case.name:<16}{expected:<20}{verdict.severity:<9}{verdict.result}")
         lines += [f"{'':<16}{each}" for each in verdict.said]
+        lines += [f"{'':<16}(a busy machine: {each})" for each in verdict.machine]
         if verdict.case.hard and verdict.result not in (RIGHT, CALM):
             lines.append(f"{'':<16}(expected: {verdict.case.hard})")
     return "\n".join(lines)

@@ -7,8 +7,10 @@ import pytest
 from stress.findings import command, healthy, loops, messaging, others, planted, pools, tenants
 from stress.findings.cases import CASES, HARD, HEALTHY, OTHERS, PLANTED, SEVERITIES, Case
 from stress.findings.handlers import FOUND
+from stress.findings.lateness import PERIOD, Late, late_ms, late_within
 from stress.findings.verdict import Verdict, is_good, judge, sums, table
-from swagent.collector.findings.finding import Finding, Kind
+from swagent.collector.findings.finding import Baseline, Finding, Kind
+from swagent.collector.store.trace_records import Segment, Span
 
 SLOW = Case("database", "slow_dependency", "SELECT balance", frozenset(["cancelled"]), levels=(1, 2, 3))
 
@@ -31,7 +33,44 @@ def finding(kind: Kind, sentence: str = "95 % · payments → db · SELECT balan
     ],
 )
 def test_a_verdict(case: Case, found: list[Finding], result: str) -> None:
-    assert judge(case, "middle", found).result == result
+    assert judge(case, "middle", found, {}).result == result
+
+
+BUSY = Finding(
+    "slow_dependency", "81 % · SELECT balance · 60 ms, usually 9 ms", "stock", "SELECT balance", "high", "#/traces",
+    ms=240, count=4, baseline=Baseline(9, 80),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("late", "result"), [(0.0, "false"), (20.0, "false"), (27.0, "calm")])
+def test_time_for_which_a_busy_machine_kept_processes_waiting_is_nothing_of_the_application(
+    late: float, result: str
+) -> None:
+    said = judge(Case("calm"), "middle", [BUSY], {BUSY: late})
+    assert said.result == result
+    assert ("(a busy machine: slow_dependency: 81 %" in table([said])) is (result == "calm")
+    planted = Case("database", "slow_dependency", "SELECT balance", levels=(1, 2, 3))
+    assert judge(planted, "middle", [BUSY], {BUSY: late}).result == "right"
+
+
+@pytest.mark.parametrize("kind", ["losses", "error_chain"])
+def test_findings_without_a_time_are_not_the_machine_s(kind: Kind) -> None:
+    assert judge(Case("calm"), "middle", [finding(kind)], {finding(kind): 1000.0}).result == "false"
+
+
+def test_a_process_is_late_within_the_traces_that_it_kept_waiting() -> None:
+    def trace(start: int, end: int) -> list[Segment]:
+        return [Segment("t", "t.1", "stock", "one", (Span(0, -1, start, end, "GET:/part"),))]
+
+    late = [Late(1000.0, 50.0), Late(1060.0, 30.0), Late(2000.0, 500.0)]
+    assert late_within(late, [trace(970, 1040)]) == 40.0
+    assert late_within(late, [trace(970, 1040), trace(1900, 1910)]) == 25.0
+    assert late_within(late, [trace(1001, 1020), []]) == 0.0
+
+
+@pytest.mark.parametrize(("slept", "own", "late"), [(0, 0, 0), (60, 0, 60), (60, 60, 0), (60, 20, 40)])
+def test_a_sleep_is_late_without_the_time_that_its_process_used(slept: float, own: float, late: float) -> None:
+    assert late_ms(PERIOD + slept / 1000, own / 1000) == pytest.approx(late)
 
 
 def verdict(result: str, case: Case = SLOW, severity: str = "middle") -> Verdict:
@@ -60,7 +99,7 @@ def test_the_sums_and_the_table() -> None:
         "healthy: 1 false of 2",
         "expected to fail: 1 of 1 do",
     ]
-    lines = table([judge(Case("pages", hard="it looks alike"), "middle", [finding("n_plus_one", "12 times")])])
+    lines = table([judge(Case("pages", hard="it looks alike"), "middle", [finding("n_plus_one", "12 times")], {})])
     assert [line.split() for line in lines.splitlines()] == [
         ["pages", "nothing", "middle", "false"],
         ["n_plus_one:", "12", "times"],
