@@ -47,6 +47,15 @@ def is_made_of(cls: type, base: type) -> bool:
     return base in cls.__mro__
 
 
+def own_attribute(instance: object, name: str, default: Any = None) -> Any:
+    """An attribute of ours, in the dictionary of an instance or in a slot. A `__getattr__` of the application is not
+    asked."""
+    try:
+        return object.__getattribute__(instance, name)
+    except AttributeError:
+        return default
+
+
 def named_as(original: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that looks like another one, even like one of C, which has fewer attributes than others, or which no
     class binds. A function that has been made so stays as it is."""

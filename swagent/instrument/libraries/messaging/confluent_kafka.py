@@ -22,7 +22,7 @@ from ...instrumentation import Instrumentation
 from ...looking import before_call, before_function
 from ...patches import Patches
 from ...showing import showing_received, showing_request
-from ...subclass import replacement_of
+from ...subclass import own_attribute, replacement_of
 from ...wrapping import around_call
 from .inbox import INBOX, ending_last, handing_out
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, record_of
@@ -79,10 +79,7 @@ _NONE = _Settings("", None, None)
 
 def _settings_of(client: Any) -> _Settings:
     """No settings, if the application has not called the class's `__init__`."""
-    try:
-        return object.__getattribute__(client, _SETTINGS)  # type: ignore[no-any-return]
-    except AttributeError:
-        return _NONE
+    return own_attribute(client, _SETTINGS, _NONE)  # type: ignore[no-any-return]
 
 
 def _remember_settings(args: Args, kwargs: Kwargs) -> None:

@@ -21,6 +21,7 @@ from ...arguments import Args, Kwargs
 from ...call import safely
 from ...looking import before_call
 from ...patches import Make
+from ...subclass import own_attribute
 
 INBOX = "_swagent_inbox"
 """The attribute of a consumer that holds its inbox."""
@@ -76,19 +77,11 @@ def _end_of(inbox: ReferenceType[Inbox], _: object) -> None:
 
 def inbox_of(consumer: Any) -> Inbox:
     """A consumer's inbox; it is kept in the consumer, and goes with it."""
-    inbox = _known_inbox(consumer)
+    inbox: Inbox | None = own_attribute(consumer, INBOX)
     if inbox is None:
         inbox = Inbox()
         object.__setattr__(consumer, INBOX, inbox)
     return inbox
-
-
-def _known_inbox(consumer: Any) -> Inbox | None:
-    """In the consumer's dictionary or in a slot; a class of the application does not see that it is asked for."""
-    try:
-        return object.__getattribute__(consumer, INBOX)  # type: ignore[no-any-return]
-    except AttributeError:
-        return None
 
 
 def handing_out(begin: Receive) -> Make:
@@ -125,7 +118,7 @@ def leave_to_caller(consumer: Any) -> None:
 
 
 def _end_last(consumer: Any, *_: object) -> None:
-    inbox = _known_inbox(consumer)
+    inbox: Inbox | None = own_attribute(consumer, INBOX)
     if inbox is not None:
         inbox.end()
 
