@@ -39,8 +39,9 @@ def _patient(client: Any) -> dict[str, Any]:
 
 
 def _producer(address: str) -> Any:
+    """It tries again while a topic that was just made has no leader yet; old versions do not by default."""
     producer = kafka_python.KafkaProducer
-    return producer(bootstrap_servers=[address], **_patient(producer))
+    return producer(bootstrap_servers=[address], retries=1_000, **_patient(producer))
 
 
 class KafkaPython:
