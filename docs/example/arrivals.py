@@ -1,6 +1,8 @@
-"""The records that the demo's requests left at its collector, and whether these are all."""
+"""The records that the demo's services left at its collector, and whether these are all."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from launching import NEIGHBOUR
 from swagent.collector.api.tree import join, walk
@@ -30,6 +32,12 @@ def is_complete(store: Store) -> bool:
     found = [[node for node, _ in walk(join(segments))] for segments in _requests(store).values()]
     is_joined = not any(node.missing for nodes in found for node in nodes) and bool(delivery_trace(store))
     return is_joined and sorted(map(len, found)) == sorted(REQUESTS.values()) and len(store.logs) >= LOG_LINES
+
+
+def find_undrained(store: Store, names: Iterable[str]) -> list[str]:
+    """The services that did not report their end, which an agent does behind all other records."""
+    ended = {service for service, _ in store.ended()}
+    return [name for name in names if name not in ended]
 
 
 def delivery_trace(store: Store) -> str:

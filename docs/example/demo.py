@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
-from arrivals import DELIVERY, REQUESTS, delivery_trace, is_complete, show
+from arrivals import DELIVERY, REQUESTS, delivery_trace, find_undrained, is_complete, show
 from launching import NEIGHBOUR, Service, find_services, running, wait_listening
 from swagent.collector.server import Collector
 from traffic import send_traffic
@@ -34,7 +34,8 @@ PAGE_PORT = 12880
 
 
 async def main(once: bool) -> int:
-    """Show it all; returns the exit status: with `once` 0 only when every trace arrived complete.
+    """Show it all; returns the exit status: with `once` 0 only when every trace arrived complete, and every service has
+    drained.
 
     :param once: end by itself, rather than at Ctrl-C
     """
@@ -49,11 +50,14 @@ async def main(once: bool) -> int:
             async with running(services, collector, Path(folder)):
                 await _until(stopping, _visit(collector, services, once))
                 print("Stopping the services; their ledgers:", flush=True)
-        if once:
-            show(collector.store)
-        else:
+        if not once:
             print(f"\ncollector: received {collector.store.statistics()}")
-        return 0 if not once or is_complete(collector.store) else 1
+            return 0
+        show(collector.store)
+        undrained = find_undrained(collector.store, [each.name for each in services if each.name != NEIGHBOUR])
+        for name in undrained:
+            print(f"{name}: NOT DRAINED, it has not reported its end")
+        return 0 if is_complete(collector.store) and not undrained else 1
 
 
 async def _visit(collector: Collector, services: tuple[Service, ...], once: bool) -> None:

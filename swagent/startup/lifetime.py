@@ -1,9 +1,9 @@
 """Notices that a process has lived for some seconds, without a thread, a signal or a timer in those that do not.
 
 Python calls nothing of ours by itself. So this looks at the clock where the process gives it an occasion: when a module
-is imported, and when garbage is collected. After the first second a thread waits for the rest. A short process never
-has one. A process that only sleeps gives no occasion, and its life is noticed later: to replace `time.sleep` would be a
-change that the application sees.
+is imported, and when garbage is collected, of which PyPy tells nothing. After the first second a thread waits for the
+rest. A short process never has one. A process that only sleeps gives no occasion, and its life is noticed later: to
+replace `time.sleep` would be a change that the application sees.
 
 The thread ends before a fork and begins anew after it: Python 3.12 and later warn of a fork where there is a second
 thread.
@@ -53,7 +53,8 @@ class Lifetime:
 
     def begin(self) -> None:
         """Look at the clock from now on."""
-        gc.callbacks.append(self._look)
+        if hasattr(gc, "callbacks"):
+            gc.callbacks.append(self._look)
         import_hook.watch_names(self._look)
         if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
             os.register_at_fork(
@@ -72,7 +73,7 @@ class Lifetime:
 
     def _stop_looking(self) -> None:
         import_hook.stop_watching(self._look)
-        if self._look in gc.callbacks:
+        if self._look in getattr(gc, "callbacks", ()):
             gc.callbacks.remove(self._look)
 
     def _begin_to_wait(self) -> None:

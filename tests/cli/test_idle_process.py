@@ -252,6 +252,21 @@ def test_a_script_that_has_lived_for_long_enough_has_an_agent_at_its_next_occasi
     assert len(collector.store.instances) == 1
 
 
+def test_where_python_tells_nothing_of_its_garbage_an_import_is_the_occasion(
+    swagent: Run, collector: Collector, tmp_path: Path
+) -> None:
+    """As on PyPy."""
+    (tmp_path / "sitecustomize.py").write_text("import gc\ndel gc.callbacks\n")
+    done = swagent(
+        "run", "--", sys.executable, "-c", LIFE.format(occasion="import colorsys"),
+        SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address, SW_AGENT_START_AFTER="0.2", SW_AGENT_NAME="shop",
+        PYTHONPATH=str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "has no attribute 'callbacks'" not in done.stderr
+    assert [service for service, _ in collector.store.ended()] == ["shop"]
+
+
 # All of another process, as far as an application can compare it.
 SEEN = """
 import time
