@@ -44,10 +44,10 @@ class Turn:
         await anyio.sleep(0.02)
 
 
-async def name_of_wait(
+async def names_of_waits(
     wait: Callable[[Any], Any], let_go: Callable[[Turn], Any], thing: Any, tree: int = 0
-) -> str:  # fmt: skip
-    """What a request says that it waited for.
+) -> list[str]:  # fmt: skip
+    """What a request says that it waited for, the longest first.
 
     :param wait: the request awaits it with the thing
     :param let_go: the other task awaits it: it has the thing, and lets it go
@@ -65,7 +65,14 @@ async def name_of_wait(
         await turn.is_taken.wait()
         await call(shop.app, http_scope())
         awaited = json.loads(tags(await shop.span())["time.awaited"])
-    return str(awaited[0][0])
+    return [str(name) for name, *_ in awaited]
+
+
+async def name_of_wait(
+    wait: Callable[[Any], Any], let_go: Callable[[Turn], Any], thing: Any, tree: int = 0
+) -> str:  # fmt: skip
+    """What a request says that it waited for, where that is one thing."""
+    return (await names_of_waits(wait, let_go, thing, tree))[0]
 
 
 async def _take(lock: Any) -> None:
@@ -116,8 +123,10 @@ async def test_a_thread_that_waits_for_the_limiter_is_no_work_in_a_thread() -> N
     async def in_thread(limiter: Any) -> None:
         await anyio.to_thread.run_sync(lambda: None, limiter=limiter)
 
-    name = await name_of_wait(in_thread, _hold, limiter)
-    assert re.match(r"(anyio|trio)\.CapacityLimiter at profile/test_lock_waits.py:\d+, held at ", name), name
+    names = await names_of_waits(in_thread, _hold, limiter)
+    # the thread's own work may have taken longer: a busy machine lets it begin late
+    held = re.compile(r"(anyio|trio)\.CapacityLimiter at profile/test_lock_waits.py:\d+, held at ")
+    assert sum(held.match(name) is not None for name in names) == 1, names
 
 
 async def test_what_has_no_holder_has_its_method() -> None:
