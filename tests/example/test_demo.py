@@ -85,6 +85,14 @@ def test_it_fails_where_the_neighbour_is_not_joined(environ: dict[str, str]) -> 
     assert re.search(r"GET /deliveries/\{item\} +Entry  courier ", done.stdout)
 
 
+@pytest.mark.slow
+def test_it_fails_where_a_service_does_not_report_its_end(environ: dict[str, str]) -> None:
+    done = run_once({**environ, "SW_AGENT_EVENT_REPORTER_ACTIVE": "false"})
+    assert done.returncode == 1, done.stdout + done.stderr
+    # the courier has no agent, and is not asked for
+    assert re.findall(r"^(\w+): NOT DRAINED", done.stdout, re.MULTILINE) == list(SERVICES)
+
+
 def test_its_services_have_not_a_line_of_ours() -> None:
     for service in (*SERVICES, NEIGHBOUR):
         source = (EXAMPLE / f"{service}.py").read_text("utf-8")
