@@ -98,10 +98,12 @@ class Harness:
         outcome = Outcome(world.name)
         left = [draw(world, seed) for seed in seeds]
         while left and len(outcome.findings) < most:
-            left = self._run_some(world, left, outcome, planted)
+            left = self._run_some(world, left, outcome, planted, most)
         return outcome
 
-    def _run_some(self, world: World, programs: list[Program], outcome: Outcome, planted: str) -> list[Program]:
+    def _run_some(
+        self, world: World, programs: list[Program], outcome: Outcome, planted: str, most: int
+    ) -> list[Program]:
         """Until all are run, or a pair is lost. Returns what is left."""
         suspects: list[Program] = []
         reported = {each[1:] for finding in outcome.findings for each in finding.differences}
@@ -127,6 +129,8 @@ class Harness:
         outcome.programs += done
         outcome.spans += self.peers.spans[instance]
         for program in suspects:
+            if len(outcome.findings) >= most:
+                break
             self._judge(world, program, programs[:done], outcome, planted)
         return programs[done:]
 
