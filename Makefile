@@ -1,5 +1,5 @@
 # make demo      traces across four services in the browser, without anything but Python; ARGS=--once: in the terminal
-# make test      what a change has to pass first, in five minutes; needs nothing but Python; ARGS="tests/record -k spans"
+# make test      what a change has to pass first, in ten minutes; needs nothing but Python; ARGS="tests/record -k spans"
 # make test-all  that, and the rest: real servers, browsers, many lives
 PYTHON ?= python3
 VENV ?= .venv
