@@ -64,15 +64,19 @@ class Server:
         return found
 
     async def end(self, number: signal.Signals = signal.SIGTERM, timeout: float = 40) -> float:
-        """Send a signal, wait for the end and return how long it took."""
+        """Send a signal, wait for the end and return how long it took; the output is complete then."""
         began = anyio.current_time()
         self.process.send_signal(number)
         await self.wait_ended(timeout)
         return anyio.current_time() - began
 
     async def wait_ended(self, timeout: float = 40) -> int:
+        """Wait for the process and for the rest of its output: that may come behind its status."""
         with anyio.fail_after(timeout):
-            return await self.process.wait()
+            status = await self.process.wait()
+            while not self._has_ended:
+                await self._changed.wait()
+            return status
 
     def client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=10)

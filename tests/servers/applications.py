@@ -128,7 +128,12 @@ def serve_http_server(port: int) -> None:
             self.end_headers()
             self.wfile.write(body)
 
-    ThreadingHTTPServer(("127.0.0.1", port), Item).serve_forever()
+    class Server(ThreadingHTTPServer):
+        # its end waits for the threads of its requests: a client has its answer a little before the thread has ended
+        daemon_threads = False
+
+    with Server(("127.0.0.1", port), Item) as server:
+        server.serve_forever()
 
 
 def serve_wsgiref(port: int) -> None:
