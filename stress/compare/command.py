@@ -15,7 +15,7 @@ from ..environments import CACHE
 from .contestants import CONTESTANTS, HANDLERS, SHORT
 from .figures import summarise
 from .order import with_bare
-from .report import describe_run, write_report
+from .report import describe_run, draw, write_report
 from .run import Comparison, Plan
 from .serving import APP_CORE, LOAD_CORE
 from .verdict import (
@@ -53,6 +53,8 @@ def main(arguments: list[str]) -> int:
     if given.record and not violations:
         write_recorded(figures)
     text = write_report(folder, comparison, figures, violations)
+    if figures and not given.short:
+        draw(folder, figures)
     print(text, *describe_run(folder, violations), sep="\n", flush=True)
     return 1 if violations else 0
 
@@ -97,6 +99,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="(3)")
     parser.add_argument("--seconds", type=float, help="of each phase of each visit (4; short: 2)")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="for tables, plots and raw rounds")
-    parser.add_argument("--short", action="store_true", help="few contestants, saturation only, judged by the record")
+    parser.add_argument("--short", action="store_true", help="few contestants, no rates or plots; judged by the record")
     parser.add_argument("--record", action="store_true", help="write the ratios to stress/recorded.json")
     return parser.parse_args(arguments)

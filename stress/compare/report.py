@@ -1,4 +1,4 @@
-"""The files that a comparison leaves in its folder: the tables, the plots, the raw rounds."""
+"""The files that a comparison leaves in its folder: the tables, the raw rounds, the plots."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ interpreter do not run, here as elsewhere.
 def write_report(
     folder: Path, comparison: Comparison, figures: Mapping[Key, Figures], violations: Sequence[str]
 ) -> str:
-    """Write all of it; returns the tables."""
+    """Write the tables and the raw rounds; returns the tables."""
     raw = {
         "machine": describe_machine(),
         "plan": {**asdict(comparison.plan), "contestants": [each.name for each in comparison.plan.contestants]},
@@ -51,9 +51,21 @@ def write_report(
     (folder / "rounds.json").write_text(json.dumps(raw, indent=1))
     text = _render(comparison, figures, violations)
     (folder / "tables.md").write_text(text + "\n")
-    if figures:
-        _draw(folder, figures)
     return text
+
+
+def draw(folder: Path, figures: Mapping[Key, Figures]) -> None:
+    """Write the plots, in an environment of their own; says why not where that cannot be had."""
+    (folder / "plots.json").write_text(json.dumps(collect_plots(figures)))
+    try:
+        python = prepare(Environment.PLOTS)
+    except SetupError as error:
+        print(f"no plots: {error}", flush=True)
+        return
+    command = [str(python), str(Path(__file__).with_name("plots.py")), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"no plots: {done.stderr}", flush=True)
 
 
 def describe_run(folder: Path, violations: Sequence[str]) -> list[str]:
@@ -79,16 +91,3 @@ def _render(comparison: Comparison, figures: Mapping[Key, Figures], violations: 
         render_remarks(figures),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _draw(folder: Path, figures: Mapping[Key, Figures]) -> None:
-    (folder / "plots.json").write_text(json.dumps(collect_plots(figures)))
-    try:
-        python = prepare(Environment.PLOTS)
-    except SetupError as error:
-        print(f"no plots: {error}", flush=True)
-        return
-    command = [str(python), str(Path(__file__).with_name("plots.py")), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        print(f"no plots: {done.stderr}", flush=True)
