@@ -32,6 +32,8 @@ from .verdict import Recorded, find_suspects, judge, read_recorded, write_record
 
 # Python alone splits the time of one request in a hundred by default, which a count of few requests cannot show.
 _SPLITS = {PYTHON: 0, ACCELERATOR: 1}
+# The median block counts. What is recorded comes from more, and what seems to be a regression is counted again.
+_BLOCKS, _FEW_BLOCKS = 5, 3
 
 
 def main(arguments: list[str]) -> int:
@@ -65,9 +67,10 @@ def _count_surely(
 ) -> Counts:
     """With one layout of memory, or with several where something is recorded or seems to be a regression."""
     split = _SPLITS[implementation] if given.split is None else given.split
+    blocks = given.blocks or (_FEW_BLOCKS if given.short else _BLOCKS)
 
     def count(some_cases: Sequence[str], layout: int) -> Counts:
-        return count_all(stages, some_cases, given.blocks, given.jobs, split, implementation, layout)
+        return count_all(stages, some_cases, blocks, given.jobs, split, implementation, layout)
 
     def suspect(counts: Counts) -> Sequence[str]:
         if given.record:
@@ -108,7 +111,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m stress cost", description="Instructions a request, by callgrind.")
     parser.add_argument("--cases", type=some(CASES), help=",".join(CASES))
     parser.add_argument(
-        "--blocks", type=int, default=5, help="of 512 requests each, counted by themselves (%(default)d)"
+        "--blocks", type=int, help=f"of 512 requests each, counted by themselves ({_BLOCKS}; short: {_FEW_BLOCKS})"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="stages at a time (%(default)d)")
     parser.add_argument(
