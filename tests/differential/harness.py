@@ -75,10 +75,14 @@ class Outcome:
 
 
 class Harness:
-    """Pairs of processes, as many as it takes."""
+    """Pairs of processes, as many as it takes.
 
-    def __init__(self, peers: Peers) -> None:
+    :param again: how many fresh pairs have to show a difference once more
+    """
+
+    def __init__(self, peers: Peers, again: int = _AGAIN) -> None:
         self.peers = peers
+        self._again = again
         self._numbers = count()
 
     @contextmanager
@@ -152,7 +156,7 @@ class Harness:
         """The differences that fresh processes show each time, after others; none where one pair has shown none: what a
         race decides differs by chance."""
         found: list[Difference] = []
-        for _ in range(_AGAIN):
+        for _ in range(self._again):
             with self._fresh(world, planted) as differences:
                 for each in earlier:
                     differences(each)
