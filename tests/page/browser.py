@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Playwright
 
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WHOLE = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""The browser as people have it."""
+SHELL = ("chromium-headless-shell",)
+"""The part of it that loads and shows pages. A test takes half as long with it."""
 # no sandbox: CI is root; the rest keeps the browser from calling its maker
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -42,21 +45,20 @@ TIMEOUT_MS = 20_000  # of waiting for a condition, on a machine under load
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """The browser. Skips where it cannot be had, except in CI, where that is a failure."""
-    path = next(filter(None, map(shutil.which, CHROMIUMS)), None)
+def chromium(playwright: Playwright, *names: str) -> Iterator[Browser]:
+    """The browser, by the first of these names that is there. Skips where there is none, except in CI, where that is a
+    failure."""
+    path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
-        reason = f"none of {', '.join(CHROMIUMS)} is on the path: apt-get install chromium"
+        reason = f"none of {', '.join(names)} is on the path: apt-get install chromium"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
-    expect.set_options(timeout=TIMEOUT_MS)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        try:
-            yield browser
-        finally:
-            browser.close()
+    browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+    try:
+        yield browser
+    finally:
+        browser.close()
 
 
 @contextmanager
@@ -68,7 +70,7 @@ def appearing(page: Page, text: str) -> Iterator[None]:
 
 
 class Tab:
-    """One page in a profile of its own."""
+    """One page of the application."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page

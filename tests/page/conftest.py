@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext, Playwright, expect, sync_playwright
 
 from page.answers import Answers
-from page.browser import Tab, chromium
+from page.browser import SHELL, TIMEOUT_MS, WHOLE, Tab, chromium
 from page.stand_in import StandIn, serving
 
 MANY = 10_000
@@ -29,9 +29,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
+def playwright() -> Iterator[Playwright]:
+    expect.set_options(timeout=TIMEOUT_MS)
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    with chromium(playwright, *SHELL, *WHOLE) as browser:
         yield browser
+
+
+@pytest.fixture(scope="package")
+def whole_browser(playwright: Playwright) -> Iterator[Browser]:
+    """For what it forbids and tells other sites, of which a part may be decided outside of its shell."""
+    with chromium(playwright, *WHOLE) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def profile(browser: Browser) -> BrowserContext:
+    """One for all tabs: in a fresh one the browser reads and compiles the page anew, longer than most tests take."""
+    context = browser.new_context()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return context
 
 
 @pytest.fixture(scope="package")
@@ -56,16 +78,18 @@ def small(browser: Browser, servers: ExitStack) -> StandIn:
 
 
 @pytest.fixture
-def open_tab(browser: Browser, servers: ExitStack) -> Iterator[Callable[..., Tab]]:
-    """Makes tabs, and holds each to its good behaviour when the test is over."""
+def open_tab(profile: BrowserContext, servers: ExitStack) -> Iterator[Callable[..., Tab]]:
+    """Makes tabs that remember nothing, and holds each to its good behaviour when the test is over."""
     tabs: list[Tab] = []
     with ExitStack() as stack:
 
         def make(stand_in: StandIn, width: int = 1280, scheme: str = "light") -> Tab:
-            context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
-            context.grant_permissions(["clipboard-read", "clipboard-write"])
-            stack.callback(context.close)
-            page = context.new_page()
+            page = profile.new_page()
+            stack.callback(page.close)
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            kept = {"origin": stand_in.url, "storageTypes": "all"}
+            profile.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
             # an answer that a test makes up may be under way when it ends, and would fail in the next test
             stack.callback(page.unroute_all, behavior="ignoreErrors")
             tabs.append(Tab(page, stand_in.url))

@@ -19,13 +19,13 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from page.answers import Answers
+from swagent.collector.api.assets import Assets
 
 PAGE = Path(__file__).parent.parent.parent / "swagent" / "collector" / "page"
 POLICY = (
@@ -99,9 +99,9 @@ class StandIn:
         asyncio.run(serve())
 
     def _app(self) -> ASGIApp:
-        answers = self.answers
+        answers, assets = self.answers, Assets(PAGE)
         routes = [
-            Route("/", lambda _: FileResponse(PAGE / "index.html")),
+            Route("/", lambda request: assets.index(request.headers)),
             Route("/api/live", self._stream),
             Route("/api/status", _json(answers.status)),
             Route("/api/services", _json(answers.services)),
@@ -133,7 +133,7 @@ class StandIn:
             Route("/api/profiles", _json(answers.profiles)),
             Route("/api/profiles", self._order, methods=["POST"]),
             Route("/api/profiles/{task:path}", _json(answers.profile)),
-            Mount("/assets", StaticFiles(directory=PAGE)),
+            Mount("/assets", assets),
         ]
         return _with_headers(Starlette(routes=routes))
 

@@ -91,7 +91,7 @@ def blank_pages() -> Iterator[int]:
 
 
 @pytest.fixture
-def served(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def served(whole_browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     answered: Queue[Answered] = Queue()
     original = Gate.__call__
 
@@ -112,8 +112,8 @@ def served(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served
 
 
 @pytest.fixture
-def context(served: Served, browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context()
+def context(served: Served, whole_browser: Browser) -> Iterator[BrowserContext]:
+    context = whole_browser.new_context()
     context.set_default_timeout(TIMEOUT_MS)
     yield context
     context.close()
