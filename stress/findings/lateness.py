@@ -25,6 +25,8 @@ LATE = "FINDINGS_LATE"
 PERIOD = 0.005
 """Seconds of one sleep."""
 _LEAST_MS = 1.0
+_OF_CALLS = frozenset(("slow_dependency", "slow_way"))
+"""The kinds of findings that are about a call."""
 
 
 class Late(NamedTuple):
@@ -32,6 +34,17 @@ class Late(NamedTuple):
 
     at: float
     ms: float
+
+
+class Traces(NamedTuple):
+    """The traces of a finding, on average, in milliseconds.
+
+    :ivar late: for how long processes were late while one of them lasted
+    :ivar took: how long the request took that the finding is about; 0: it is about none
+    """
+
+    late: float = 0.0
+    took: float = 0.0
 
 
 class Holds:
@@ -100,13 +113,23 @@ def late_within(late: Iterable[Late], traces: Iterable[Sequence[Segment]]) -> fl
     return sum(max(each, 0.0) for each in parts) / max(len(times), 1)
 
 
-def is_the_machines(finding: Finding, late: float) -> bool:
+def took_within(finding: Finding, traces: Iterable[Sequence[Segment]]) -> float:
+    """How many milliseconds the requests took that a finding is about, on average; 0: there are none."""
+    segments = [each for trace in traces for each in trace if each.service == finding.service]
+    spans = [each for segment in segments for each in segment.spans if each.operation == finding.operation]
+    times = [each.end_time - each.start_time for each in spans if each.kind == "Entry"]
+    return sum(times) / max(len(times), 1)
+
+
+def is_the_machines(finding: Finding, traces: Traces) -> bool:
     """Whether nothing is amiss but that the machine was busy: without it, this would not have been slow.
 
-    :param late: milliseconds for which processes were late while one of its traces lasted
+    The usual time is that of a call where a call is amiss, and else that of the whole request, of which the finding
+    explains a part only.
     """
     usual = finding.baseline.p50 if finding.baseline is not None else 0
-    return late > 0 and 0 < finding.ms / finding.count - usual < late + SLOW_MS
+    took = finding.ms / finding.count if finding.kind in _OF_CALLS else traces.took or finding.ms / finding.count
+    return traces.late > 0 and 0 < took - usual < traces.late + SLOW_MS
 
 
 def _own_seconds() -> float:

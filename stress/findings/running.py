@@ -26,7 +26,7 @@ from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment
 
 from .cases import Case
-from .lateness import LATE, late_within, left_in, watching
+from .lateness import LATE, Late, Traces, late_within, left_in, took_within, watching
 
 _START = 60.0  # seconds
 _END = 15.0
@@ -51,13 +51,10 @@ SETTINGS = {
 
 
 class Found(NamedTuple):
-    """What is found amiss in a case.
-
-    :ivar late: of each finding the milliseconds for which the machine kept processes waiting in its traces
-    """
+    """What is found amiss in a case, and what is known of the traces of each finding."""
 
     findings: list[Finding]
-    late: dict[Finding, float]
+    traces: dict[Finding, Traces]
 
 
 async def findings_of(case: Case, severity: str) -> Found:
@@ -69,10 +66,15 @@ async def findings_of(case: Case, severity: str) -> Found:
             store = collector.store
             findings = now(store, FailureIndex(store), Baselines(store), {}).findings
             late += left_in(folder)
-            return Found(findings, {each: late_within(late, _traces_of(each, store)) for each in findings})
+            return Found(findings, {each: _traces_of(each, store, late) for each in findings})
 
 
-def _traces_of(finding: Finding, store: Store) -> list[list[Segment]]:
+def _traces_of(finding: Finding, store: Store, late: list[Late]) -> Traces:
+    traces = _read_traces(finding, store)
+    return Traces(late_within(late, traces), took_within(finding, traces))
+
+
+def _read_traces(finding: Finding, store: Store) -> list[list[Segment]]:
     return [store.trace(trace_id) for trace_id in dict.fromkeys(place.trace_id for place in finding.places)]
 
 

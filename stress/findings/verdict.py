@@ -8,7 +8,7 @@ from typing import NamedTuple
 from swagent.collector.findings.finding import Finding
 
 from .cases import MIDDLE, Case
-from .lateness import is_the_machines
+from .lateness import Traces, is_the_machines
 
 RIGHT, WRONG, MISSED, FALSE, CALM = "right", "wrong", "missed", "false", "calm"
 GOAL = 0.9
@@ -30,14 +30,14 @@ class Verdict(NamedTuple):
     machine: tuple[str, ...] = ()
 
 
-def judge(case: Case, severity: str, findings: Sequence[Finding], late: Mapping[Finding, float]) -> Verdict:
+def judge(case: Case, severity: str, findings: Sequence[Finding], traces: Mapping[Finding, Traces]) -> Verdict:
     """Judge what was found in a case.
 
-    :param late: of each finding the milliseconds for which the machine kept processes waiting in its traces
+    :param traces: what is known of those of each finding
     """
     right = [each for each in findings if each.kind == case.kind and case.about in each.sentence]
     others = [each for each in findings if each not in right and each.kind not in case.also]
-    machine = [each for each in others if is_the_machines(each, late.get(each, 0.0))]
+    machine = [each for each in others if is_the_machines(each, traces.get(each, Traces()))]
     others = [each for each in others if each not in machine]
     said, unsaid = _texts(others), _texts(machine)
     if not case.is_planted:

@@ -7,7 +7,7 @@ import pytest
 from stress.findings import command, healthy, loops, messaging, others, planted, pools, tenants
 from stress.findings.cases import CASES, HARD, HEALTHY, OTHERS, PLANTED, SEVERITIES, Case
 from stress.findings.handlers import FOUND
-from stress.findings.lateness import PERIOD, Late, late_ms, late_within
+from stress.findings.lateness import PERIOD, Late, Traces, late_ms, late_within, took_within
 from stress.findings.verdict import Verdict, is_good, judge, sums, table
 from swagent.collector.findings.finding import Baseline, Finding, Kind
 from swagent.collector.store.trace_records import Segment, Span
@@ -46,16 +46,37 @@ BUSY = Finding(
 def test_time_for_which_a_busy_machine_kept_processes_waiting_is_nothing_of_the_application(
     late: float, result: str
 ) -> None:
-    said = judge(Case("calm"), "middle", [BUSY], {BUSY: late})
+    said = judge(Case("calm"), "middle", [BUSY], {BUSY: Traces(late)})
     assert said.result == result
     assert ("(a busy machine: slow_dependency: 81 %" in table([said])) is (result == "calm")
     planted = Case("database", "slow_dependency", "SELECT balance", levels=(1, 2, 3))
-    assert judge(planted, "middle", [BUSY], {BUSY: late}).result == "right"
+    assert judge(planted, "middle", [BUSY], {BUSY: Traces(late)}).result == "right"
 
 
 @pytest.mark.parametrize("kind", ["losses", "error_chain"])
 def test_findings_without_a_time_are_not_the_machine_s(kind: Kind) -> None:
-    assert judge(Case("calm"), "middle", [finding(kind)], {finding(kind): 1000.0}).result == "false"
+    assert judge(Case("calm"), "middle", [finding(kind)], {finding(kind): Traces(1000.0)}).result == "false"
+
+
+OWN = Finding(
+    "slow_own_code", "50 % · shop · GET:/work · its own code · 26 ms", "shop", "GET:/work", "high", "#/traces",
+    ms=38, count=2, baseline=Baseline(20, 80),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("late", "result"), [(0.0, "false"), (7.0, "false"), (8.0, "calm")])
+def test_own_code_explains_a_part_of_a_request_and_the_whole_request_is_late(late: float, result: str) -> None:
+    def trace(ms: int) -> list[Segment]:
+        spans = (Span(0, -1, 0, ms, "GET:/work", kind="Entry"), Span(1, 0, 5, 15, "/part", kind="Exit"))
+        return [Segment("t", "t.1", "shop", "one", spans), Segment("t", "t.2", "stock", "one", (spans[0],))]
+
+    took = took_within(OWN, [trace(50), trace(54)])
+    assert took == 52
+    assert judge(Case("calm"), "middle", [OWN], {OWN: Traces(late, took)}).result == result
+
+
+def test_a_finding_that_is_about_no_request_took_none() -> None:
+    assert took_within(OWN, [[], [Segment("t", "t.1", "shop", "one", (Span(0, -1, 0, 9, "GET:/work"),))]]) == 0
 
 
 def test_a_process_is_late_within_the_traces_that_it_kept_waiting() -> None:
