@@ -7,7 +7,7 @@ with the last test of this folder: no other test may meet that loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -78,18 +78,19 @@ def small(browser: Browser, servers: ExitStack) -> StandIn:
 
 
 @pytest.fixture
-def open_tab(profile: BrowserContext, servers: ExitStack) -> Iterator[Callable[..., Tab]]:
+def open_tab(browser: Browser, profile: BrowserContext, servers: ExitStack) -> Iterator[Callable[..., Tab]]:
     """Makes tabs that remember nothing, and holds each to its good behaviour when the test is over."""
     tabs: list[Tab] = []
     with ExitStack() as stack:
 
-        def make(stand_in: StandIn, width: int = 1280, scheme: str = "light") -> Tab:
-            page = profile.new_page()
+        def make(stand_in: StandIn, width: int = 1280, scheme: str = "light", *, is_apart: bool = False) -> Tab:
+            context = stack.enter_context(closing(browser.new_context())) if is_apart else profile
+            page = context.new_page()
             stack.callback(page.close)
             page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             kept = {"origin": stand_in.url, "storageTypes": "all"}
-            profile.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
+            context.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
             # an answer that a test makes up may be under way when it ends, and would fail in the next test
             stack.callback(page.unroute_all, behavior="ignoreErrors")
             tabs.append(Tab(page, stand_in.url))

@@ -315,7 +315,7 @@ def test_a_colour_depends_on_the_name_alone(open_tab: Callable[..., Tab], crowde
         return seen
 
     names = [f"service-{number}" for number in range(17)]
-    one, other = open_tab(crowded), open_tab(crowded)
+    one, other = open_tab(crowded), open_tab(crowded, is_apart=True)
     before = looks(one, names)
     assert len(set(before.values())) >= 10
     looks(other, [f"a-{number}" for number in range(5)])
