@@ -100,8 +100,12 @@ class StandIn:
 
     def _app(self) -> ASGIApp:
         answers, assets = self.answers, Assets(PAGE)
+
+        async def index(request: Request) -> Response:
+            return assets.index(request.headers)
+
         routes = [
-            Route("/", lambda request: assets.index(request.headers)),
+            Route("/", index),
             Route("/api/live", self._stream),
             Route("/api/status", _json(answers.status)),
             Route("/api/services", _json(answers.services)),
