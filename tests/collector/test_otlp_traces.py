@@ -107,30 +107,29 @@ async def test_agents_that_report_by_otlp_are_joined_as_all_others(protocol: str
         ]
 
 
-# how many come in is the store's affair and that of the first form; the others show that theirs loses none
 @pytest.mark.slow
 @pytest.mark.timeout(500)
-@pytest.mark.parametrize(("way", "count"), [("grpc", 100_000), ("http", 20_000), ("json", 20_000)])
-def test_all_of_many_spans_come_in(way: str, count: int) -> None:
+@pytest.mark.parametrize("way", ["grpc", "http", "json"])
+def test_a_hundred_thousand_spans_come_in(way: str) -> None:
     with collecting(Store(limits=Limits(segments=200_000))) as collector:
         with tracing(collector, "stock", way, batched=True) as tracer:
-            for number in range(count):
+            for number in range(100_000):
                 tracer.start_span(f"work {number % 50}").end()
-        assert collector.store.counts()["segments"] == count
-        assert collector.store.statistics().received["segments"] == count
+        assert collector.store.counts()["segments"] == 100_000
+        assert collector.store.statistics().received["segments"] == 100_000
         ids = {segment for (segment,) in collector.store.read("SELECT segment FROM segments")}
-    assert len(ids) == count
+    assert len(ids) == 100_000
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(500)
-@pytest.mark.parametrize(("protocol", "batches"), [("otlp", 100), ("otlp-http", 20)])
-async def test_all_of_many_spans_go_out_and_come_in(protocol: str, batches: int) -> None:
+@pytest.mark.parametrize("protocol", ["otlp", "otlp-http"])
+async def test_a_hundred_thousand_spans_go_out_and_come_in(protocol: str) -> None:
     with collecting(Store(limits=Limits(segments=200_000))) as collector:
         address = collector.address if protocol == "otlp" else collector.http_address
         ours = {"service": "shop", "collector": address, "protocol": protocol}
         async with Agent(Config(**ours)) as agent:  # type: ignore[arg-type]
-            for batch in range(batches):
+            for batch in range(100):
                 for _ in range(250):
                     with entry_span("GET:/orders"):
                         for peer in ("a:80", "b:80", "c:80"):
@@ -138,7 +137,5 @@ async def test_all_of_many_spans_go_out_and_come_in(protocol: str, batches: int)
                                 pass
                 assert await agent.flush(100), batch
             statistics = agent.statistics().segment
-        count = 250 * batches
-        assert (statistics.offered, statistics.confirmed, statistics.dropped) == (count, count, {})
-        # as OpenTelemetry has it, each span comes by itself
-        assert collector.store.counts()["segments"] == 4 * count
+        assert (statistics.offered, statistics.confirmed, statistics.dropped) == (25_000, 25_000, {})
+        assert collector.store.counts()["segments"] == 100_000
