@@ -128,7 +128,8 @@ def is_the_machines(finding: Finding, traces: Traces) -> bool:
     explains a part only.
     """
     usual = finding.baseline.p50 if finding.baseline is not None else 0
-    took = finding.ms / finding.count if finding.kind in _OF_CALLS else traces.took or finding.ms / finding.count
+    part = finding.ms / finding.count
+    took = part if finding.kind in _OF_CALLS else traces.took or part
     return traces.late > 0 and 0 < took - usual < traces.late + SLOW_MS
 
 
