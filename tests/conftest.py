@@ -1,4 +1,4 @@
-"""Each async test runs on every event loop that the agent supports, unless its suite, or `one_loop`, narrows that."""
+"""Async tests run on the event loops that the agent supports: on one in turn, or on each, see `kit/loops.py`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from kit.one_loop import left_out
 from kit.seeds import FIXED, session_seed
 from swagent.instrument import settings
 
-pytest_plugins = ["e2e.fixtures", "faults.counted", "instrument.lost", "kit.implementation"]
+pytest_plugins = ["kit.tiers", "kit.loops", "budget", "e2e.fixtures", "faults.counted", "instrument.lost", "kit.implementation"]
 
 # with an example database a failure would come back; without one the seed alone decides
 if find_spec("hypothesis") is not None:  # not on PyPy
@@ -40,12 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if session_seed() != FIXED:
         terminalreporter.write_line(f"TEST_SEED={session_seed()} repeats what these tests drew at random")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    spare = left_out(items)
-    items[:] = [item for item in items if item not in spare]
-    config.hook.pytest_deselected(items=[*spare])
 
 
 def pytest_collection_finish() -> None:

@@ -1,11 +1,10 @@
-"""The suites that prove what changed: `python tests/suites.py --since main` prints them, for `make test CHANGED=main`.
+"""The suites that prove what changed: `python tests/suites.py main` prints them, for `make test CHANGED=main`.
 
-The table is `suites.toml`. A change of what all suites share (`tests/kit`, `tests/conftest.py`) selects all of them.
+The table is `suites.toml`.
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -18,57 +17,53 @@ else:
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
-PROVES: dict[str, list[str]] = tomllib.loads((TESTS / "suites.toml").read_text(encoding="utf-8"))["proves"]
-SHARED = ("tests/kit/", "tests/conftest.py", "tests/budget.py", "tests/suites")
+_TABLE = tomllib.loads((TESTS / "suites.toml").read_text(encoding="utf-8"))
+PROVES: dict[str, list[str]] = _TABLE["proves"]
+EVERY_LOOP: list[str] = _TABLE["every_loop"]
+TIERS: dict[str, list[str]] = {each: _TABLE[each] for each in ("gate", "slow")}
+# all suites stand on these
+_SHARED = ("tests/kit/", "tests/conftest.py", "tests/budget.py", "tests/suites.")
+_SOURCES = (".py", ".pyi", ".js", ".c", ".h", ".proto")
 
 
 def suites_of(source: str) -> list[str]:
-    """Return the suites that prove a source, in the order of the table; none if the source is not in the table.
+    """Return the suites that prove a source: none if the table does not know it.
 
-    :param source: its path from the root of the repository, with slashes
+    :param source: its path from the root of the repository
     """
-    prefixes = [each for each in PROVES if source == each or _is_below(source, each)]
-    return PROVES[max(prefixes, key=len)] if prefixes else []
+    prefixes = [each for each in PROVES if source == each or source.startswith(f"{each}/")]
+    return [f"tests/{each}" for each in PROVES[max(prefixes, key=len)]] if prefixes else []
 
 
 def suites_of_change(paths: Iterable[str]) -> list[str]:
-    """Return the suites for a set of changed paths, each as a path from the root.
+    """Return the suites for changed paths, which are given from the root of the repository.
 
-    :raises LookupError: if the table does not know a path
+    :raises LookupError: if the table does not know a source
     """
     found: dict[str, None] = {}
     for path in paths:
-        if path.startswith(SHARED):
+        if path.startswith(_SHARED):
             return ["tests"]
-        if path.startswith("tests/"):
-            found["/".join(path.split("/")[:2])] = None
-            continue
         suites = suites_of(path)
-        if not suites and path.endswith((".py", ".js", ".c", ".h", ".toml")):
+        if path.startswith("tests/"):
+            suites = ["/".join(path.split("/")[:2])]
+        elif not suites and path.endswith(_SOURCES):
             raise LookupError(f"{path} has no suite: add it to tests/suites.toml")
-        found.update(dict.fromkeys(f"tests/{each}" for each in suites))
+        found.update(dict.fromkeys(suites))
     return [each for each in found if (ROOT / each).exists()]
 
 
-def _is_below(source: str, prefix: str) -> bool:
-    # `_otlp` stands for all modules whose names begin so, `swagent/asgi` for a folder
-    return source.startswith(f"{prefix}/") or (prefix.rpartition("/")[2].startswith(("_", "otlp")) and source.startswith(prefix))
+def is_part(path: Path, suites: Iterable[str]) -> bool:
+    """Return whether a test module belongs to a list of suites."""
+    name = path.relative_to(TESTS).as_posix()
+    return any(name == each or name.startswith(f"{each}/") for each in suites)
 
 
-def main() -> int:
-    """Print the suites; the exit status is 0 if there is a suite to run."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--since", required=True, metavar="REVISION", help="compare the work tree with this revision")
-    since = parser.parse_args().since
-    changed = _git("diff", "--name-only", since) + _git("ls-files", "--others", "--exclude-standard")
-    print(*suites_of_change(changed))
-    return 0
-
-
-def _git(*arguments: str) -> list[str]:
-    done = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True)
-    return done.stdout.splitlines()
+def _changed_since(revision: str) -> list[str]:
+    commands = (["diff", "--name-only", revision], ["ls-files", "--others", "--exclude-standard"])
+    runs = [subprocess.run(["git", *each], cwd=ROOT, check=True, capture_output=True, text=True) for each in commands]
+    return [path for run in runs for path in run.stdout.splitlines()]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    print(*suites_of_change(_changed_since(sys.argv[1])))

@@ -25,6 +25,7 @@ from swagent.testing import MemoryCollector
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.gate
 async def test_two_lifespans_one_after_the_other(collector: MemoryCollector) -> None:
     journal: list[str] = []
     middleware = SkyWalkingMiddleware(conversing.starlette(journal=journal), config=CONFIG)

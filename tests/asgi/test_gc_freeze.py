@@ -70,6 +70,7 @@ async def test_where_python_has_no_such_thing_it_does_nothing(
     assert calls == ["startup.complete", "shutdown.complete"]
 
 
+@pytest.mark.gate
 async def test_living_objects_are_left_out(collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SW_AGENT_GC_FREEZE", "true")
     # of what tests have left out so far

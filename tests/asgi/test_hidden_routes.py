@@ -101,6 +101,7 @@ async def operation(app: App, url: str) -> tuple[str, str]:
     return span.operation, answer.text
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("url", "expected"),
     [

@@ -162,6 +162,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     return value
 
 
+@pytest.mark.gate
 @covers("D01")
 def test_any_headers_at_all_change_nothing(anyio_backend: Any) -> None:
     backend, options = anyio_backend

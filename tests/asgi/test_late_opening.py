@@ -180,6 +180,7 @@ async def test_a_child_that_outlives_the_response_ends_the_segment() -> None:
     assert {span.operation for span in segment.spans} == {"GET:/a", "slow"}
 
 
+@pytest.mark.gate
 async def test_a_thread_that_opens_and_one_that_ends_agree() -> None:
     """Whichever thread comes first, every request is one segment, with the ids that the looking thread saw."""
     seen: list[tuple[str, str]] = []

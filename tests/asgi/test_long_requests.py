@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
 MESSAGES = 700
 
 
+@pytest.mark.gate
 async def test_the_messages_of_a_websocket_arrive_while_it_is_open() -> None:
     arrived: Counter[str] = Counter()
 

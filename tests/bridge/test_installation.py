@@ -120,6 +120,7 @@ def test_without_the_api_there_is_no_bridge_and_no_fault() -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
 
 
+@pytest.mark.gate
 def test_the_core_does_not_import_it() -> None:
     code = (
         "import sys, swagent, swagent.asgi, swagent.cli, swagent.instrument\n"

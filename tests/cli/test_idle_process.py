@@ -88,6 +88,7 @@ def test_a_short_process_that_records_nothing_leaves_no_trace(swagent: Run, coll
     assert collector.store.instances == []
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("words", [["-m", "pip", "--version"], ["-m", "compileall", "-q", "."]])
 def test_helpers_load_no_instrumentation(swagent: Run, tmp_path: Path, words: list[str]) -> None:
     show = tmp_path / "show"
@@ -138,6 +139,7 @@ for thread in threads:
 """
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("backend", ["asyncio", "uvloop", "trio"])
 def test_all_records_of_threads_that_race_for_the_first_arrive(
     swagent: Run, collector: Collector, backend: str
@@ -169,6 +171,7 @@ atexit.register(last)
 """
 
 
+@pytest.mark.gate
 def test_a_first_record_at_the_very_end_arrives(swagent: Run, collector: Collector) -> None:
     done = swagent(
         "run", "--", sys.executable, "-c", AT_EXIT, SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address
@@ -189,6 +192,7 @@ print(sorted(sys.modules))
 """
 
 
+@pytest.mark.gate
 def test_a_short_script_is_spared_the_modules_that_only_longer_lives_need(swagent: Run, collector: Collector) -> None:
     settings = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address, "SW_AGENT_METER_REPORTER_PERIOD": "3600"}
     loaded = modules(swagent("run", "--", sys.executable, "-c", SHORT, **settings))
@@ -220,6 +224,7 @@ os.waitpid(after, 0)
 """
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_forks_before_and_after_the_first_need_report_for_themselves(swagent: Run, collector: Collector) -> None:
     done = swagent("run", "--", sys.executable, "-c", FORKS, SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address)
@@ -240,6 +245,7 @@ while "swagent" not in [each.name for each in threading.enumerate()]:
 """
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("occasion", ["gc.collect()", "import colorsys"])
 def test_a_script_that_has_lived_for_long_enough_has_an_agent_at_its_next_occasion(
     swagent: Run, collector: Collector, occasion: str
@@ -252,6 +258,7 @@ def test_a_script_that_has_lived_for_long_enough_has_an_agent_at_its_next_occasi
     assert len(collector.store.instances) == 1
 
 
+@pytest.mark.gate
 def test_where_python_tells_nothing_of_its_garbage_an_import_is_the_occasion(
     swagent: Run, collector: Collector, tmp_path: Path
 ) -> None:
@@ -288,6 +295,7 @@ METER = "import swagent.meters; swagent.meters.Counter('orders').increment()"
 AGENT = "from swagent import Agent"
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("code", [METER, AGENT])
 def test_a_meter_and_the_agents_import_are_needs_of_a_script(swagent: Run, collector: Collector, code: str) -> None:
     done = swagent("run", "--", sys.executable, "-c", code, SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address)

@@ -44,6 +44,7 @@ def _serve(swagent: Run, folder: Path, *command: str, logging: str = "", **envir
     return result.stdout, [line for line in result.stderr.splitlines() if "reports to" in line]
 
 
+@pytest.mark.gate
 def test_a_server_says_once_that_its_agent_is_there(swagent: Run, tmp_path: Path) -> None:
     stdout, [line] = _serve(swagent, tmp_path, SW_AGENT_NATIVE="off")
     assert stdout == ""
@@ -52,6 +53,7 @@ def test_a_server_says_once_that_its_agent_is_there(swagent: Run, tmp_path: Path
     assert "; recorded by Python (SW_AGENT_NATIVE is off) (" in line
 
 
+@pytest.mark.gate
 def test_a_script_that_serves_says_so_too(swagent: Run, tmp_path: Path) -> None:
     code = "import uvicorn; uvicorn.run('shop_app:app', port=0, log_level='critical')"
     stdout, [line] = _serve(swagent, tmp_path, sys.executable, "-c", code)
@@ -59,11 +61,13 @@ def test_a_script_that_serves_says_so_too(swagent: Run, tmp_path: Path) -> None:
     assert line.startswith("swagent: service 'shop' reports to ")
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("level", ["warning", "error"])
 def test_the_level_of_the_agents_lines_leaves_it_out(swagent: Run, tmp_path: Path, level: str) -> None:
     assert _serve(swagent, tmp_path, SW_AGENT_LOGGING_LEVEL=level) == ("", [])
 
 
+@pytest.mark.gate
 def test_where_the_application_handles_info_the_line_goes_there(swagent: Run, tmp_path: Path) -> None:
     handled = "logging.basicConfig(level='INFO', format='handled: %(message)s')"
     stdout, lines = _serve(swagent, tmp_path, logging=handled)
@@ -71,6 +75,7 @@ def test_where_the_application_handles_info_the_line_goes_there(swagent: Run, tm
     assert [line.partition(" reports to ")[0] for line in lines] == ["handled: service 'shop'"]
 
 
+@pytest.mark.gate
 def test_a_program_that_is_no_server_says_nothing(swagent: Run) -> None:
     code = "import swagent\nwith swagent.entry_span('job'): print('done')"
     result = swagent("run", "--", sys.executable, "-c", code, **NAMED)
@@ -104,6 +109,7 @@ subprocess.run([sys.executable, "-c", "pass"], check=True)
 """
 
 
+@pytest.mark.gate
 def test_an_unknown_variable_is_questioned_once(swagent: Run) -> None:
     result = swagent("run", "--", sys.executable, "-c", TWICE, SW_AGENT_NAMME="x", **NAMED)
     assert [line for line in result.stderr.splitlines() if "NAMME" in line] == [
@@ -122,6 +128,7 @@ def test_without_swagent_run_it_is_questioned_once_too(monkeypatch: pytest.Monke
     assert records == ["the environment variable SW_X is not known"]
 
 
+@pytest.mark.gate
 def test_a_service_without_a_name_is_warned_of_once(swagent: Run) -> None:
     unnamed = {name: value for name, value in NAMED.items() if name != "SW_AGENT_NAME"}
     result = swagent("run", "--", sys.executable, "-c", TWICE, **unnamed)
@@ -132,6 +139,7 @@ def test_a_service_without_a_name_is_warned_of_once(swagent: Run) -> None:
     assert swagent("run", "--", sys.executable, "-c", TWICE, SW_AGENT_LOGGING_LEVEL="error", **unnamed).stderr == ""
 
 
+@pytest.mark.gate
 def test_without_swagent_run_the_first_agent_of_a_process_warns_of_it(swagent: Run, tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text("import swagent\nfor _ in range(2):\n    swagent.start(); swagent.stop()\n")
@@ -151,6 +159,7 @@ def test_without_swagent_run_the_first_agent_of_a_process_warns_of_it(swagent: R
     assert alone.stderr.count("this service has no name") == 1
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("level", "is_heard"), [({}, False), ({"SW_AGENT_LOGGING_LEVEL": "info"}, True)])
 def test_a_program_that_prints_what_logging_gets_prints_nothing_of_ours(
     swagent: Run, collector: Collector, level: dict[str, str], is_heard: bool

@@ -64,6 +64,7 @@ def send_stacks(store: Store, task: str) -> None:
         store.add(ThreadSnapshot(task, "s0", NOW + number * 10, 100 + number, STACKS[number >= 1]))
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("everything", [False, True])
 def test_the_tree_names_the_slow_call_and_what_it_awaited(swagent: Run, page: Collector, everything: bool) -> None:
     def act(task: str) -> None:
@@ -137,6 +138,7 @@ def test_a_service_that_is_busy_is_said_so(swagent: Run, page: Collector) -> Non
     assert "'shop' is at another profile, of 'GET:/fast'" in result.stderr
 
 
+@pytest.mark.gate
 def test_no_collector_another_server_and_no_address(swagent: Run, page: Collector) -> None:
     options = ("profile", "--service", "shop", "--endpoint", "GET:/slow", "--collector")
     with dead_address() as address:
@@ -150,6 +152,7 @@ def test_no_collector_another_server_and_no_address(swagent: Run, page: Collecto
     assert (result.returncode, "no collector answers" in result.stderr) == (1, True)
 
 
+@pytest.mark.gate
 def test_a_wrong_command_line_is_said(swagent: Run) -> None:
     for more in (["--period", "5"], ["--samples", "10"], ["--seconds", "soon"]):
         result = swagent("profile", "--service", "shop", "--endpoint", "x", *more)
@@ -172,6 +175,7 @@ def test_a_task_that_no_instance_takes_or_that_sees_nothing_fails(
     assert "No agent has asked in time." in capsys.readouterr().err
 
 
+@pytest.mark.gate
 def test_ctrl_c_shows_what_there_is(page: Collector, tmp_path: Path) -> None:
     Agent(page.store, lambda task: send_stacks(page.store, task))
     command = [sys.executable, "-m", "swagent", "profile", "--service", "shop", "--endpoint", "GET:/slow"]

@@ -24,6 +24,7 @@ with swagent.entry_span("job"), swagent.local_span("step"):
 """
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("backend", ["asyncio", "uvloop", "trio"])
 def test_a_script_under_it_delivers_its_trace(swagent: Run, collector: Collector, tmp_path: Path, backend: str) -> None:
     script = tmp_path / "job.py"
@@ -144,6 +145,7 @@ print(asyncio.run(main()), threading.Thread(target=print).name)
 """
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("backend", ["asyncio", "uvloop", "trio"])
 def test_tasks_and_threads_have_the_names_that_they_have_without_the_agent(
     swagent: Run, collector: Collector, backend: str
@@ -211,6 +213,7 @@ for python in sys.argv[1:]:
 """
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(not _old_pythons(), reason="no Python here that is too old for swagent")
 def test_a_python_that_is_too_old_is_left_alone_without_a_word(swagent: Run, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('mine')")
@@ -218,6 +221,7 @@ def test_a_python_that_is_too_old_is_left_alone_without_a_word(swagent: Run, tmp
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(not _old_pythons(), reason="no Python here that is too old for swagent")
 def test_a_command_of_a_python_that_is_too_old_is_refused_with_a_sentence(swagent: Run) -> None:
     for python in _old_pythons():
@@ -239,6 +243,7 @@ def test_the_bootstrap_is_written_in_what_every_python_reads() -> None:
     assert not any(argument.annotation for each in functions for argument in each.args.args)
 
 
+@pytest.mark.gate
 def test_a_file_of_the_project_is_read_and_its_mistakes_stop_it(swagent: Run, tmp_path: Path) -> None:
     (tmp_path / "swagent.toml").write_text('service = "from a file"')
     code = "from swagent.agent import running; print(running().config.service)"
@@ -259,6 +264,7 @@ swagent.start()
 """
 
 
+@pytest.mark.gate
 def test_one_line_says_what_records_and_what_is_left_out(swagent: Run) -> None:
     settings = {"SW_AGENT_DISABLE_PLUGINS": "sw_http_s.*,uvicorn", "SW_AGENT_LOGGING_LEVEL": "info"}
     result = swagent("run", "--", sys.executable, "-c", ANNOUNCED, **settings)
@@ -284,6 +290,7 @@ with swagent.entry_span("job"), ThreadPoolExecutor(1) as pool:
 """
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("environ", "traces"),
     [
@@ -306,6 +313,7 @@ def test_spans_of_opentelemetry_in_threads_belong_to_the_trace(
     assert sorted(sorted(trace) for trace in found) == traces
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("first", ["opentelemetry.propagate", "opentelemetry.trace", "opentelemetry.baggage"])
 def test_the_bridge_is_there_whatever_is_imported_first(first: str, swagent: Run) -> None:
     # the propagators import the tracers, and the tracers nothing of the propagators
@@ -315,6 +323,7 @@ def test_the_bridge_is_there_whatever_is_imported_first(first: str, swagent: Run
     assert "not bridged" not in result.stderr
 
 
+@pytest.mark.gate
 def test_doctor_mentions_the_bridge(swagent: Run) -> None:
     seen = swagent("doctor", "--no-network", SW_AGENT_DISABLE_PLUGINS="opentelemetry").stdout
     assert "the bridge is switched off by SW_AGENT_DISABLE_PLUGINS" in seen

@@ -134,6 +134,7 @@ async def test_one_trace(api: Api) -> None:
     assert "nowhere" in missing["error"]
 
 
+@pytest.mark.gate
 async def test_odd_traces(api: Api) -> None:
     """Span numbers given twice, spans in a circle, deep ones, ids that need quoting, markup."""
     twice = Segment("a/b c?", "s", "shop", "i", (Span(0, -1, 1, 2, "<script>"), Span(0, -1, 1, 2, "second")))
@@ -216,6 +217,7 @@ async def test_sums_of_a_time(api: Api) -> None:
     assert endpoint["calls"] == 2
 
 
+@pytest.mark.gate
 async def test_a_call_without_an_answer_goes_to_the_service_that_answered_there_before(api: Api) -> None:
     _, asking = shop_and_stock(10)
     api.store.add(asking)
@@ -238,6 +240,7 @@ async def test_where_several_answer_a_call_without_an_answer_is_one_to_the_peer(
     assert (calls["shop", "stock"], calls["shop", "stock-b"], calls["shop", "stock:80"]) == (2, 1, 1)
 
 
+@pytest.mark.gate
 async def test_sums_are_there_at_once_made_once_for_many_and_fresh_after(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

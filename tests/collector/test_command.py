@@ -62,6 +62,7 @@ async def report(port: int, segment_id: str, token: str = "") -> None:
         await stub.collect([wire.SegmentObject("t", segment_id, [span], "shop")])
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_prints_address_traces_and_totals(number: signal.Signals) -> None:
     with running("--token", "sesam") as (process, port):
@@ -86,6 +87,7 @@ swagent collector: received 1 segment (0 duplicates), 0 logs, 0 meters; 1 servic
     )
 
 
+@pytest.mark.gate
 async def test_traces_are_printed_live() -> None:
     with running() as (process, port):
         await report(port, "s1")
@@ -95,6 +97,7 @@ async def test_traces_are_printed_live() -> None:
         assert process.stdout.readline() == "Trace t\n"
 
 
+@pytest.mark.gate
 async def test_quiet_prints_no_traces() -> None:
     with running("--quiet") as (process, port):
         await report(port, "s1")
@@ -104,6 +107,7 @@ async def test_quiet_prints_no_traces() -> None:
     assert "received 1 segment " in output
 
 
+@pytest.mark.gate
 async def test_reader_that_goes_away_ends_it() -> None:
     with running() as (process, port):
         assert process.stdout is not None
@@ -116,6 +120,7 @@ async def test_reader_that_goes_away_ends_it() -> None:
         assert process.stderr.read() == ""
 
 
+@pytest.mark.gate
 def test_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -126,6 +131,7 @@ def test_port_in_use() -> None:
     assert "--port" in result.stderr
 
 
+@pytest.mark.gate
 def test_missing_extra_is_named() -> None:
     code = "import sys; sys.modules['grpclib'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
@@ -148,6 +154,7 @@ def run_to_end(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *FREE, *options], capture_output=True, text=True, timeout=50, check=False)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("option", ["--http-port", "--page-port"])
 def test_every_port_in_use_is_named(option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -158,6 +165,7 @@ def test_every_port_in_use_is_named(option: str) -> None:
     assert option in result.stderr
 
 
+@pytest.mark.gate
 def test_a_store_in_use_and_a_store_that_cannot_be(tmp_path: Path) -> None:
     path = str(tmp_path / "store.db")
     with running("--store", path, "--quiet"):
@@ -167,6 +175,7 @@ def test_a_store_in_use_and_a_store_that_cannot_be(tmp_path: Path) -> None:
     assert (missing.returncode, "Traceback" in missing.stderr) == (1, False)
 
 
+@pytest.mark.gate
 async def test_a_restart_shows_what_came_before(tmp_path: Path) -> None:
     path = str(tmp_path / "store.db")
     for life in range(2):
@@ -181,6 +190,7 @@ async def test_a_restart_shows_what_came_before(tmp_path: Path) -> None:
                 assert process.wait(10) == 0
 
 
+@pytest.mark.gate
 async def test_it_ends_while_a_browser_listens() -> None:
     with running("--quiet", command=PATIENT) as (process, _):
         assert process.stdout is not None
@@ -197,6 +207,7 @@ async def test_it_ends_while_a_browser_listens() -> None:
             assert process.stderr.read() == ""
 
 
+@pytest.mark.gate
 async def test_no_page() -> None:
     with running("--no-page", "--quiet") as (process, _):
         process.terminate()
@@ -204,6 +215,7 @@ async def test_no_page() -> None:
     assert ("Open the page" in output, errors) == (False, "")
 
 
+@pytest.mark.gate
 def test_no_broker_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -219,6 +231,7 @@ def test_limits_that_are_none(options: tuple[str, str]) -> None:
     assert (result.returncode, options[0] in result.stderr) == (2, True)
 
 
+@pytest.mark.gate
 def test_the_missing_extra_for_kafka_is_named() -> None:
     code = "import sys; sys.modules['aiokafka'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *FREE, "--kafka", "127.0.0.1:9"]

@@ -79,6 +79,7 @@ def big_segment(spans: int = 5000) -> wire.SegmentObject:
     return wire.SegmentObject("t", "s", each, "shop", "i1")
 
 
+@pytest.mark.gate
 def test_a_segment_in_pieces_is_the_same_segment() -> None:
     body = bytes(big_segment(1200))
     assert len(body) > wire_pieces.SMALL
@@ -171,6 +172,7 @@ async def test_an_element_has_an_end(served: tuple[Collector, httpx.AsyncClient]
     assert "characters" in answer.json()["error"]
 
 
+@pytest.mark.gate
 async def test_a_collection_of_many_meters(raw: tuple[Collector, Channel]) -> None:
     collector, channel = raw
     first = bytes(
@@ -226,6 +228,7 @@ def _length(data: bytes) -> bytes:
     return bytes([*length, size])
 
 
+@pytest.mark.gate
 async def test_a_large_segment_over_grpc(raw: tuple[Collector, Channel]) -> None:
     collector, channel = raw
     segment = big_segment()
@@ -370,6 +373,7 @@ async def test_a_message_over_grpc_has_an_end_in_time(
     assert refused.value.status is Status.DEADLINE_EXCEEDED
 
 
+@pytest.mark.gate
 async def test_the_stop_does_not_wait_for_a_flood(served: tuple[Collector, httpx.AsyncClient]) -> None:
     collector, client = served
     segments = [{"traceId": "t", "traceSegmentId": str(number), "spans": [{}] * 50} for number in range(5000)]
@@ -386,6 +390,7 @@ async def test_the_stop_does_not_wait_for_a_flood(served: tuple[Collector, httpx
     assert not collector.is_running
 
 
+@pytest.mark.gate
 async def test_a_trace_of_very_many_spans_is_shown_while_the_loop_turns() -> None:
     store = Store()
     for part in range(30):
@@ -429,6 +434,7 @@ async def test_half_sent_messages_have_little_room(raw: tuple[Collector, Channel
     assert len(collector.store.segments) == 1
 
 
+@pytest.mark.gate
 async def test_one_large_message_at_a_time_is_parsed(
     raw: tuple[Collector, Channel], monkeypatch: pytest.MonkeyPatch
 ) -> None:

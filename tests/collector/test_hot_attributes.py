@@ -69,6 +69,7 @@ def _any(random: Random, _: int) -> str:
     return random.choice(TENANTS)
 
 
+@pytest.mark.gate
 def test_what_is_there_by_chance_is_nothing() -> None:
     for seed in range(200):
         random = Random(seed)

@@ -68,6 +68,7 @@ def clear(store: Store) -> None:
     store.read("PRAGMA max_page_count=100000")
 
 
+@pytest.mark.gate
 async def test_a_message_that_could_not_be_written_is_read_again(
     broker: KafkaLog, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

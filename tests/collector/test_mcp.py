@@ -112,6 +112,7 @@ QUESTIONS: Mapping[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.gate
 async def test_each_tool_answers_over_http() -> None:
     assert set(QUESTIONS) == {tool.name for tool in TOOLS}
     async with serving() as (collector, _):
@@ -138,6 +139,7 @@ async def test_no_number_is_made_of_what_is_not_known() -> None:
     assert "None" not in services + changes
 
 
+@pytest.mark.gate
 async def test_a_trace_of_5000_spans_is_explained_within_the_bound() -> None:
     async with serving() as (collector, _):
         fill(collector.store, large())
@@ -184,6 +186,7 @@ async def test_a_wrong_question_is_answered_with_a_remedy(name: str, arguments: 
     assert words in text_of(result)
 
 
+@pytest.mark.gate
 async def test_over_stdio_and_a_second_one_asks_the_first(tmp_path: Any) -> None:
     async with Collector(page_port=0) as collector:
         fill(collector.store)
@@ -266,6 +269,7 @@ async def test_only_local_tools_may_ask() -> None:
 WITHOUT = "import sys; sys.modules['mcp'] = None; from swagent.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
+@pytest.mark.gate
 def test_without_the_package_it_says_how_to_get_it() -> None:
     command = [sys.executable, "-c", WITHOUT, "collector", "--mcp", *FREE]
     done = subprocess.run(command, env={**os.environ}, capture_output=True, text=True, timeout=50, check=False)

@@ -351,6 +351,7 @@ async def test_a_query_ends_when_its_client_leaves(monkeypatch: pytest.MonkeyPat
         assert [type(each) for each in ended] == [anyio.get_cancelled_exc_class()]
 
 
+@pytest.mark.gate
 async def test_the_stop_ends_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     has_begun = threading.Event()
 

@@ -81,6 +81,7 @@ async def test_restart_on_the_same_port_with_open_connections_and_streams() -> N
     assert [segment.segment_id for segment in collector.store.segments] == ["s1", "s3", "s4"]
 
 
+@pytest.mark.gate
 async def test_flood_on_a_stream_leaves_room_for_others() -> None:
     async with Collector() as collector, connect(collector) as flooding, connect(collector) as other:
         path = "/skywalking.v3.TraceSegmentReportService/collect"
@@ -94,6 +95,7 @@ async def test_flood_on_a_stream_leaves_room_for_others() -> None:
             await stream.recv_message()
 
 
+@pytest.mark.gate
 async def test_client_that_does_not_read_cannot_hold_the_stop_up() -> None:
     collector = Collector()
     await collector.start()

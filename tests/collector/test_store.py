@@ -148,6 +148,7 @@ async def test_a_store_that_is_dropped_closes_its_database() -> None:
         connection.execute("SELECT 1")
 
 
+@pytest.mark.gate
 def test_a_record_that_falls_out_costs_the_same_however_many_there_were() -> None:
     """A second's work; where each has to pass over those before it, more than a minute's."""
     began = time.thread_time()

@@ -68,6 +68,7 @@ async def test_a_restart_keeps_all(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.gate
 async def test_acknowledged_segments_survive_sigkill(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     acknowledged: list[str] = []

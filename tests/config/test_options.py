@@ -312,6 +312,7 @@ def test_properties_do_not_follow_the_mapping_that_they_came_from() -> None:
     assert config.instance_properties == {"zone": "a"}
 
 
+@pytest.mark.gate
 @given(st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.booleans())))
 def test_properties_of_any_text_are_read_from_json(properties: dict[str, Any]) -> None:
     config = Config.from_env({"SW_AGENT_INSTANCE_PROPERTIES_JSON": json.dumps(properties)})

@@ -50,6 +50,7 @@ def run_once(environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=240, check=False)
 
 
+@pytest.mark.slow
 def test_once_it_shows_the_traces_and_ends(environ: dict[str, str]) -> None:
     done = run_once(environ)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -99,6 +100,7 @@ def test_its_services_have_not_a_line_of_ours() -> None:
         assert not re.search(r"^\s*(import|from) swagent", source, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_in_a_terminal_it_goes_on_until_ctrl_c(environ: dict[str, str]) -> None:
     with in_terminal(environ) as terminal:
         output = terminal.read_until("Customers keep coming")
@@ -123,6 +125,7 @@ def test_in_a_terminal_it_goes_on_until_ctrl_c(environ: dict[str, str]) -> None:
     assert "Traceback" not in output
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_the_start_ends_it_too(environ: dict[str, str]) -> None:
     with in_terminal(environ) as terminal:
         terminal.read_until("Open the page")

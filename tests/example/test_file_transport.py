@@ -107,6 +107,7 @@ class FilePeer:
             self.path.rename(self.kept)
 
 
+@pytest.mark.gate
 @pytest.mark.anyio
 async def test_it_keeps_every_promise(path: Path) -> None:
     peer = FilePeer(path)
@@ -165,6 +166,7 @@ def test_without_a_path_the_start_fails(monkeypatch: pytest.MonkeyPatch) -> None
         connect()
 
 
+@pytest.mark.gate
 def test_an_agent_finds_it_as_the_page_says(tmp_path: Path) -> None:
     """Installed as the page's pyproject.toml has it, and used by the page's program in the page's environment."""
     page = _PAGE.read_text("utf-8")

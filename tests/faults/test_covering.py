@@ -50,6 +50,7 @@ def test_a_test_counts_for_the_loop_on_which_it_runs(
     assert [found for _, found in cells_of(item(mark, **parameters))] == [cell]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("in_ci", "outcome"), [("true", "1 failed, 1 skipped"), ("", "2 skipped")])
 def test_in_ci_a_test_that_counts_may_not_be_skipped(tmp_path: Path, in_ci: str, outcome: str) -> None:
     (tmp_path / "test_here.py").write_text(SKIPPED)

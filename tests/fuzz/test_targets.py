@@ -41,6 +41,7 @@ def test_the_corpus_is_taken(target: str, path: Path) -> None:
     TARGETS[target](path.read_bytes())
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", TARGETS)
 def test_anything_is_taken(name: str) -> None:
     known = seeds(name)
@@ -64,6 +65,7 @@ def _cost(target: Target, data: bytes) -> float:
     return best
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("name", "grow"),
     [(name, grow) for name, inputs in GROWING.items() for grow in inputs],

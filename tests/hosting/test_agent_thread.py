@@ -112,6 +112,7 @@ def test_stopping_what_does_not_run_does_nothing(collector: MemoryCollector) -> 
     assert swagent.stop() is None
 
 
+@pytest.mark.gate
 def test_it_can_be_started_again(collector: MemoryCollector) -> None:
     for _ in range(20):
         swagent.start(config())
@@ -177,6 +178,7 @@ def run_script(body: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("ending", ["pass", "sys.exit(3)"])
 def test_a_script_that_ends_without_stopping_delivers(tmp_path: Path, backend: str, ending: str) -> None:
@@ -196,6 +198,7 @@ def test_a_script_that_ends_without_stopping_delivers(tmp_path: Path, backend: s
     assert "Warning" not in finished.stderr, finished.stderr
 
 
+@pytest.mark.gate
 def test_a_script_inside_a_loop_that_forgets_the_agent_still_ends(tmp_path: Path) -> None:
     finished = run_script(
         """

@@ -210,6 +210,7 @@ class TestMiddleware:
         assert outcome(agent) == {"confirmed": 1}
         assert agent_thread.running() is None
 
+    @pytest.mark.gate
     async def test_a_shutdown_that_is_cancelled_is_held_up_for_a_second(self, collector: MemoryCollector) -> None:
         async with agent_in_thread(request_timeout=300.0, shutdown_timeout=0.1) as agent:
             await anyio.to_thread.run_sync(agent_thread_is_ready, collector)

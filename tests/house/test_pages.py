@@ -48,6 +48,7 @@ def code(path: Path) -> Iterator[str]:
     yield from INLINE.findall(FENCE.sub("", text))
 
 
+@pytest.mark.gate
 def test_each_file_that_is_named_is_there() -> None:
     missing = {
         f"{path.relative_to(ROOT)}: {name}"

@@ -45,6 +45,7 @@ print("alive")
 _WALKS = 400
 
 
+@pytest.mark.gate
 def test_another_thread_is_looked_at_whatever_the_collector_lets_run() -> None:
     """On Python 3.11 the process ended with a fault of memory, after some hundred looks."""
     command = [sys.executable, "-X", "faulthandler", "-c", _WALK.format(walks=_WALKS)]

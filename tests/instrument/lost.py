@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from instrument import collecting, modules
-from kit.one_loop import left_out
+from kit.loops import left_out
 
 _NAME = "lost"
 _FOUND, _WANTED = "swagent_found", "swagent_wanted"
@@ -48,7 +48,7 @@ class Session:
         is_part = config.getoption("lf", default=False) or any("::" in each for each in config.args)
         for item in mine:
             item.add_marker("collects")
-        for item in {*mine} - left_out(mine) if not is_part else ():
+        for item in {*mine} - left_out(mine, config.getoption("loops")) if not is_part else ():
             self._wanted[item.path.name].add(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -209,6 +209,7 @@ def test_outside_of_a_request_nothing_is_recorded(recorder: Recorder) -> None:
     assert not recorder.segments
 
 
+@pytest.mark.gate
 @pytest.mark.anyio
 @on_asyncio
 async def test_a_subscription_has_no_span(recorder: Recorder) -> None:

@@ -146,6 +146,7 @@ async def test_over_a_real_connection_with_a_wait_for_the_pool(recorder: Recorde
     assert dict(recorder.span("/held").logs[0][1])["error.kind"] == "httpx2.ReadTimeout"
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(not hasattr(httpx2, "alias_httpx"), reason="it is newer")
 def test_httpx_by_another_name_is_recorded_too() -> None:
     program = (

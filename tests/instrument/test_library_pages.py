@@ -112,6 +112,7 @@ def compare(page: Path, library: str, recorded: str, tree: str) -> None:
         assert recorded == tree.rstrip("\n")
 
 
+@pytest.mark.gate
 def test_a_job_in_another_process_records_the_spans_that_the_page_shows(tmp_path: Path) -> None:
     pytest.importorskip("grpclib")
     page = library_pages.FOLDER / "processes.md"

@@ -206,6 +206,7 @@ def _signature_of(each: Replaced, function: Any) -> inspect.Signature:
     return inspect.signature(namespace["written"])
 
 
+@pytest.mark.gate
 def test_every_instrumentation_replaces_something(found: Found) -> None:
     print(*(f"{count:4} {name}" for name, count in found.counts.items()), sep="\n")
     print(f"{len(found.replaced)} functions and classes")
@@ -274,6 +275,7 @@ def _is_pickled(function: Any, each: Replaced, expected: Any) -> bool:
         setattr(each.owner, each.name, now) if own else delattr(each.owner, each.name)
 
 
+@pytest.mark.gate
 @pytest.mark.timeout(300)
 def test_every_call_arrives_as_it_was_made(found: Found) -> None:
     different: list[str] = []
@@ -343,6 +345,7 @@ def _name(value: Any) -> str:
     return str(object.__getattribute__(value, "name"))
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["opaque", "recorded"])
 def test_an_exception_is_the_one_of_the_original(found: Found, is_recorded: bool) -> None:
     different: list[str] = []

@@ -99,6 +99,7 @@ class TestTimers:
 
         assert run(main) == (3, 4)
 
+    @pytest.mark.gate
     def test_a_repeated_wait_takes_no_real_time(self) -> None:
         async def main() -> int:
             for _ in range(1000):

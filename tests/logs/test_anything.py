@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import pytest
 from hypothesis import given
+import pytest
 from hypothesis import strategies as st
 
 from swagent.config import Config
@@ -53,6 +55,7 @@ def _check(captured: Captured) -> None:
     assert all(type(text) is str and len(text) <= MAX_TAG for pair in entry.tags for text in pair)
 
 
+@pytest.mark.gate
 @given(_values, st.lists(_values, max_size=4), st.booleans(), st.booleans())
 def test_any_message_and_arguments(message: Any, args: list[Any], formatted: bool, safe_mode: bool) -> None:
     with capturing(formatted=formatted, safe_mode=safe_mode) as captured:
@@ -60,6 +63,7 @@ def test_any_message_and_arguments(message: Any, args: list[Any], formatted: boo
     _check(captured)
 
 
+@pytest.mark.gate
 @given(_values, st.dictionaries(_texts, _values, max_size=3), st.booleans())
 def test_any_named_arguments(message: Any, args: dict[str, Any], formatted: bool) -> None:
     with capturing(formatted=formatted) as captured:
@@ -73,6 +77,7 @@ _FIELDS = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.gate
 @given(st.dictionaries(_FIELDS, _values, max_size=4), st.booleans())
 def test_any_fields_of_a_record(fields: dict[str, Any], formatted: bool) -> None:
     record = logging.makeLogRecord({"levelno": 40, "name": "app", "msg": "m", **fields})
@@ -82,6 +87,7 @@ def test_any_fields_of_a_record(fields: dict[str, Any], formatted: bool) -> None
     assert captured.entries or "name" in fields
 
 
+@pytest.mark.gate
 @given(_values)
 def test_any_event_of_structlog(event: Any) -> None:
     with capturing() as captured:
@@ -93,6 +99,7 @@ _KNOWN = ("message)", "levelno)", "asctime)", "created)", "tid)", "mine)s")
 _PIECES = ["%(message)s", "%(levelno)d", "%(asctime)30s", "%(created).3f", "%(tid)-40s", "%(mine)s", "%%", "(", ")1"]
 
 
+@pytest.mark.gate
 @given(_texts | st.lists(st.sampled_from(_PIECES)).map("".join))
 def test_any_layout_is_refused_or_can_be_applied(layout: str) -> None:
     try:

@@ -70,6 +70,7 @@ def test_without_safe_mode_nothing_is_masked(captured: Captured, logger: logging
     assert captured.texts == ["password=hunter2"]
 
 
+@pytest.mark.gate
 def test_a_secret_at_the_cut_is_not_left_half(logger: logging.Logger) -> None:
     with capturing(safe_mode=True) as captured:
         for length in range(32 * 1024 - 60, 32 * 1024 + 10):

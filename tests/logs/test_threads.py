@@ -43,6 +43,7 @@ def test_threads_that_log_at_once_lose_and_mix_nothing(captured: Captured, logge
     assert all(entry.text.startswith(dict(entry.tags)["thread"] + "-") for entry in captured.entries)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("ignore_filter", [False, True])
 def test_detaching_amid_threads_that_log_raises_nothing_and_leaves_nothing(
     logger: logging.Logger, ignore_filter: bool
@@ -74,6 +75,7 @@ def test_detaching_amid_threads_that_log_raises_nothing_and_leaves_nothing(
     assert places() == before
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_can_log_and_detach_amid_threads_that_log(captured: Captured, logger: logging.Logger) -> None:

@@ -99,6 +99,7 @@ def test_the_reports_add_up(steps: list[float | None], mode: Any) -> None:
     assert math.isclose(total, expected, rel_tol=1e-9)
 
 
+@pytest.mark.gate
 def test_eight_threads_lose_nothing(registry: MeterRegistry) -> None:
     counter = Counter("orders", registry=registry)
     rate = Counter("rate", mode="rate", registry=registry)

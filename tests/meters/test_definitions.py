@@ -124,6 +124,7 @@ def test_no_label_raises_at_run_time(registry: MeterRegistry) -> None:
     assert len(many.labels) == 16
 
 
+@pytest.mark.gate
 @given(st.dictionaries(st.text() | st.sampled_from(["service", "le", "self"]), st.text() | st.integers() | st.none()))
 def test_whatever_the_labels_the_collector_can_take_them(given_labels: dict[str, Any]) -> None:
     registry = MeterRegistry()

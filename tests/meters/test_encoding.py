@@ -78,6 +78,7 @@ buckets = st.lists(st.builds(Bucket, finite, st.integers(0, 2**63 - 1), st.boole
 samples = st.builds(SingleSample, names, labels, finite) | st.builds(HistogramSample, names, labels, buckets)
 
 
+@pytest.mark.gate
 @given(st.lists(samples, max_size=5))
 def test_whatever_is_measured_arrives(samples: list[Sample]) -> None:
     for sent, received in zip(samples, decoded(samples), strict=True):

@@ -88,6 +88,7 @@ def test_every_value_is_in_the_one_bucket_that_holds_it(bounds: list[float], low
     assert ignored == sum(value < lowest for value in values)
 
 
+@pytest.mark.gate
 def test_eight_threads_lose_nothing(registry: MeterRegistry) -> None:
     histogram = Histogram("size", [0.5], registry=registry)
 

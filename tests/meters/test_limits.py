@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
+import pytest
 from faults.covering import covers
 from meters.readings import hits_of, singles, value_of
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
@@ -64,6 +65,7 @@ def test_a_meter_that_found_no_room_never_raises_afterwards() -> None:
     assert value_of(registry, "swagent_meter_overflow", (("_overflow", "true"), ("kind", "counter"))) == 1
 
 
+@pytest.mark.slow
 def test_a_million_names_take_the_memory_of_two_thousand() -> None:
     registry = MeterRegistry()
     tracemalloc.start()

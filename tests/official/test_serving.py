@@ -62,6 +62,7 @@ def run(command: list[str], folder: Path, **variables: str) -> subprocess.Comple
     )
 
 
+@pytest.mark.gate
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("is_run", [True, False], ids=["swagent run", "serve"])
 def test_an_application_of_the_official_agent_runs_unchanged(
@@ -81,6 +82,7 @@ def test_an_application_of_the_official_agent_runs_unchanged(
     assert any(meter.name == "orders_made" for meter in collector.store.meters)
 
 
+@pytest.mark.gate
 def test_a_part_that_is_not_served_is_no_module(tmp_path: Path) -> None:
     code = (
         "import skywalking.trace\ntry:\n import skywalking.plugins\nexcept ModuleNotFoundError as error: print(error)"
@@ -89,6 +91,7 @@ def test_a_part_that_is_not_served_is_no_module(tmp_path: Path) -> None:
     assert done.stdout == "swagent serves no module 'skywalking.plugins' of the official agent\n", done.stderr
 
 
+@pytest.mark.gate
 def test_an_installed_agent_wins_unless_ours_is_asked_for(tmp_path: Path) -> None:
     package = tmp_path / "skywalking"
     package.mkdir()
@@ -122,6 +125,7 @@ thread.join()
 """
 
 
+@pytest.mark.gate
 def test_the_line_of_a_server_names_the_service_that_the_application_has_set(
     collector: Collector, tmp_path: Path
 ) -> None:

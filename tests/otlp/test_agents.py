@@ -68,6 +68,7 @@ async def test_a_trace_arrives_joined(protocol: str) -> None:
     assert all("process.pid" in attributes_of(each) for each in resources)
 
 
+@pytest.mark.gate
 async def test_a_batch_that_the_collector_postpones_arrives_once(protocol: str) -> None:
     is_grpc = protocol == "otlp"
     with peer_of(protocol) as peer:

@@ -51,6 +51,7 @@ def test_odd_times_cost_nothing(seconds: float) -> None:
     assert not durations.is_slow(seconds)
 
 
+@pytest.mark.gate
 @given(st.lists(times, min_size=20, max_size=400), times)
 def test_the_limit_is_the_percentile_to_a_bucket(seconds: list[float], asked: float) -> None:
     known = seconds[: len(seconds) // 20 * 20]
@@ -62,6 +63,7 @@ def test_the_limit_is_the_percentile_to_a_bucket(seconds: list[float], asked: fl
         assert durations.is_slow(asked)
 
 
+@pytest.mark.gate
 @given(st.integers(0, 2**32))
 def test_few_are_slow_whatever_their_distribution(seed: int) -> None:
     random = Random(seed)

@@ -63,6 +63,7 @@ def serve(services: list[Service], load: float, seconds: float, share: float) ->
     return important, made
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("takes", [300.0, 800.0])
 @pytest.mark.parametrize("seed", [1])
 def test_three_services_keep_what_matters_and_whole_traces(takes: float, seed: int) -> None:
@@ -103,6 +104,7 @@ def test_everything_is_kept_again_after_the_pressure() -> None:
 class TestAnyCourse:
     """Whatever the channel does."""
 
+    @pytest.mark.gate
     @settings(max_examples=200)
     @given(st.lists(st.tuples(st.integers(0, ROOM), st.floats(0.0, 10.0), st.integers(0, 64)), max_size=60))
     def test_a_rate_is_a_share(self, looks: list[tuple[int, float, int]]) -> None:

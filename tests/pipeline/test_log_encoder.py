@@ -25,6 +25,7 @@ IDS = st.sampled_from(["", "~", "<~~", "^^", "%", 126 * "a", 37 * "b", 32 * "f",
 TAGS = st.lists(st.tuples(st.sampled_from(["level", "logger", "task", "%s"]), TEXTS), max_size=4)
 
 
+@pytest.mark.gate
 @settings(deadline=None)
 @given(
     several=st.lists(
@@ -61,6 +62,7 @@ ODD_ONES = st.sampled_from([None, 7, "é\n", "\x1b[0m", 3000 * "x"])
 SECONDS = st.sampled_from([0.001, NOW / 1000, 2.0**33 - 1])
 
 
+@pytest.mark.gate
 @settings(deadline=None, max_examples=50)
 @given(data=st.data(), layout=LAYOUTS)
 def test_plain_records_of_a_group_are_each_encoded_as_alone(data: st.DataObject, layout: str) -> None:

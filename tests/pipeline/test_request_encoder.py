@@ -76,6 +76,7 @@ def by_the_full_path(encoder: Encoder, tracer: Tracer, finished: Any) -> bytes:
     return encoder.segment((segment, [span]))
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("codec", CODECS)
 @given(
     path=TEXTS,
@@ -109,6 +110,7 @@ def test_whatever_it_holds(
         assert encoded(requests, finished) == [by_the_full_path(encoder, tracer, finished)]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("codec", CODECS)
 @given(
     several=st.lists(

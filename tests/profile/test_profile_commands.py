@@ -155,6 +155,7 @@ async def test_tasks_that_wait_begin_in_the_order_of_their_times(monkeypatch: py
         assert (shop.outcomes()["accepted"], shop.outcomes()["expired"]) == (3, 1)
 
 
+@pytest.mark.gate
 async def test_few_tasks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     async with profiled(answers()) as shop:
         begun = Begun(shop, monkeypatch)

@@ -128,6 +128,7 @@ def hold_the_loop(goes_on: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.gate
 async def test_a_loop_that_turns_often_wakes_the_watch_which_looks_again() -> None:
     with watched(rest := Rest(0.05)) as seen:
         await _until(rest.begun)

@@ -140,6 +140,7 @@ _BY_NUMBER = {
 }
 
 
+@pytest.mark.gate
 def test_no_other_cache_of_the_agent_is_bounded_by_its_number_alone() -> None:
     folder = Path(swagent.__file__).parent
     found = set[str]()

@@ -35,6 +35,7 @@ def test_the_header_has_the_eight_fields_of_the_protocol() -> None:
     assert format_sw8(_CARRIER) == "1-dHJhY2U=-c2VnbWVudA==-3-ZnJvbnQ=-ZnJvbnQtMQ==-R0VUOi9jYXJ0-c2hvcDo4MDgw"
 
 
+@pytest.mark.gate
 @given(_CARRIERS)
 def test_a_written_header_is_read_back(carrier: Carrier) -> None:
     header = format_sw8(carrier)
@@ -57,6 +58,7 @@ def test_anything_is_read_as_a_carrier_or_as_nothing(value: bytes | str) -> None
     assert carrier is None or parse_sw8(format_sw8(carrier)) == carrier
 
 
+@pytest.mark.gate
 @given(_CARRIERS, st.integers(0, 400), st.binary(max_size=2))
 def test_a_damaged_header_is_read_as_a_carrier_or_as_nothing(carrier: Carrier, at: int, damage: bytes) -> None:
     header = format_sw8(carrier).encode("ascii")

@@ -20,6 +20,7 @@ from swagent_proto.text import clean
 from .recorded import Recorder
 
 
+@pytest.mark.gate
 def test_every_character_that_the_codecs_replace_is_replaced_in_names_and_line_ends_as_well() -> None:
     for code in range(sys.maxunicode + 1):
         letter = chr(code)

@@ -129,6 +129,7 @@ KINDS = st.sampled_from(["once", "never", "twice", "lost"])
 TREES = st.lists(st.tuples(st.integers(0, 30), KINDS, st.booleans()), min_size=1, max_size=40)
 
 
+@pytest.mark.gate
 @settings(deadline=None, max_examples=100)
 @given(tree=TREES, order=st.randoms(use_true_random=False), limit=st.sampled_from([1, 2, 5, 512]), found=st.booleans())
 def test_every_span_arrives_once_below_its_parent(

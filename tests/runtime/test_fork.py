@@ -162,6 +162,7 @@ trio.run(main)
 """
 
 
+@pytest.mark.gate
 def test_a_child_of_a_trio_loop_that_goes_on_there_does_not_speak_for_the_parent() -> None:
     """On asyncio a child cannot await anything in its parent's loop."""
     done = subprocess.run([sys.executable, "-c", GOES_ON], capture_output=True, text=True, timeout=30, check=False)

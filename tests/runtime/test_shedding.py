@@ -109,6 +109,7 @@ async def test_more_errors_than_there_is_room_are_refused() -> None:
         assert outcome(agent) == {"queued": ROOM, "refused full": 5000 - ROOM}
 
 
+@pytest.mark.gate
 async def test_requests_are_dropped_as_segments_are() -> None:
     collector, agent = away(loop_block_limit=0, time_split_every=0)
     async with agent:
@@ -165,6 +166,7 @@ async def test_a_name_that_cannot_be_hashed_reaches_no_application_and_is_counte
     assert found["refused encode_error"] == 1
 
 
+@pytest.mark.gate
 async def test_after_a_long_outage_the_newest_are_there_to_be_delivered() -> None:
     # what waits for longer than a minute is not sent: the room is for what came in the last one
     now = [1000.0]

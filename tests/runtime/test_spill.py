@@ -175,6 +175,7 @@ print(json.dumps([each for each in sys.modules if ".spill" in each and each != "
 """
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_without_the_setting_no_module_of_it_is_loaded() -> None:
     done = subprocess.run([sys.executable, "-c", MODULES], capture_output=True, text=True, check=True)  # noqa: ASYNC221

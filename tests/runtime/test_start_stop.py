@@ -194,6 +194,7 @@ class TestAgain:
         with pytest.raises(AgentStateError):
             await agent.start()
 
+    @pytest.mark.gate
     async def test_one_life_after_another(self) -> None:
         collector = MemoryCollector()
         with no_task_is_left():

@@ -142,6 +142,7 @@ async def test_attempts_during_an_outage_follow_the_backoff() -> None:
     assert max(gaps) <= 30.05
 
 
+@pytest.mark.gate
 @pytest.mark.usefixtures("full_rests")
 async def test_a_collector_that_comes_back_is_in_use_within_the_cap() -> None:
     collector = MemoryCollector()
@@ -182,6 +183,7 @@ async def test_an_outage_is_one_warning_and_its_end_one_line(caplog: pytest.LogC
     assert [level for level, _ in lines] == [logging.WARNING, logging.INFO]
 
 
+@pytest.mark.gate
 async def test_a_long_outage_repeats_its_warning_every_half_minute_at_most(caplog: pytest.LogCaptureFixture) -> None:
     collector = MemoryCollector()
     collector.behaviour = unreachable
@@ -192,6 +194,7 @@ async def test_a_long_outage_repeats_its_warning_every_half_minute_at_most(caplo
     assert "more like it since" in warnings[-1]
 
 
+@pytest.mark.gate
 async def test_a_flapping_collector_is_logged_as_seldom_as_a_dead_one(caplog: pytest.LogCaptureFixture) -> None:
     collector = MemoryCollector()
     async with timed(collector):
@@ -331,6 +334,7 @@ async def test_stopping_cuts_a_long_rest_short_for_one_last_try() -> None:
     assert outcome(agent) == {"confirmed": 2, "dropped expired": 3}
 
 
+@pytest.mark.gate
 @pytest.mark.usefixtures("full_rests")
 async def test_a_day_without_a_collector() -> None:
     """However long, the outage costs records within the bounds and nothing else."""

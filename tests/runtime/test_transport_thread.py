@@ -145,6 +145,7 @@ class Peer:
 # -- outcomes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 async def test_a_result_comes_back(thread: TransportThread) -> None:
     async def add(one: int, other: int) -> tuple[int, str]:
         await asyncio.sleep(0)
@@ -240,6 +241,7 @@ async def test_a_call_that_is_cancelled_at_once_has_not_begun(thread: TransportT
     assert ran == []
 
 
+@pytest.mark.gate
 async def test_a_call_that_was_left_behind_takes_no_processor_time(thread: TransportThread) -> None:
     async def used() -> float:
         return time.thread_time()
@@ -254,6 +256,7 @@ async def test_a_call_that_was_left_behind_takes_no_processor_time(thread: Trans
     assert await thread.run(used) - before < 0.1
 
 
+@pytest.mark.gate
 async def test_a_cancellation_that_is_swallowed_leaves_the_call_behind(opened: Open) -> None:
     entered = threading.Event()
     async with opened() as thread:
@@ -270,6 +273,7 @@ async def test_a_cancellation_that_is_swallowed_leaves_the_call_behind(opened: O
     assert threads() == []
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("fails", [False, True])
 async def test_the_outcome_of_what_was_left_behind_is_not_reported(
     thread: TransportThread, fails: bool, problems: list[Mapping[str, Any]]
@@ -431,6 +435,7 @@ async def test_a_call_that_the_end_cuts_off_is_ambiguous_and_one_after_it_has_no
         await thread.run(wait)
 
 
+@pytest.mark.gate
 async def test_only_a_blocking_call_stays_behind_and_ends_with_it(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -643,6 +648,7 @@ sys.exit(3)
 """
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("way", ["return", "exit", "beside"])
 def test_the_interpreter_ends_while_the_thread_runs(way: str) -> None:
     command = [sys.executable, "-X", "dev", "-c", ENDS, way]

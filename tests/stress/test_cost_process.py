@@ -44,6 +44,7 @@ print(before[0])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not all(map(shutil.which, NEEDED)), reason="valgrind or gcc is missing")
 def test_the_clocks_go_on_only_by_what_is_said(tmp_path: Path) -> None:
     library = str(build_counter(tmp_path))

@@ -26,6 +26,7 @@ def test_a_collector_that_was_restarted_gets_its_share_only_where_connections_ag
     assert 400 / _AGE < aged.at_rest < 2 * 400 / _AGE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collectors", [1, 3])
 def test_after_an_outage_of_all_the_agents_come_back_spread_and_in_time(collectors: int) -> None:
     found = outcome("all dead", _AGE, collectors=collectors)

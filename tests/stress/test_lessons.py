@@ -165,6 +165,7 @@ def test_parts_of_a_drain() -> None:
     assert batches.faults({128: [(20.0, 1.0), (20.0, 1.0)]}) == ["batches of 128: the latency does not fall"]
 
 
+@pytest.mark.slow
 def test_a_record_that_is_handed_to_a_process_is_taken_out() -> None:
     # it compares what was handed over with what was taken out
     found = process_handover.hand_over(0.01)

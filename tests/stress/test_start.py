@@ -42,6 +42,7 @@ def test_a_cell_has_the_median_and_what_is_more_in_the_same_round() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_script_is_counted_with_its_children(tmp_path: Path) -> None:
     burn = "import time\nwhile time.process_time() < 0.3: pass"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}], check=True)"

@@ -27,6 +27,7 @@ from swagent import acceleration
 _BLOCKS, _OF = 12, 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(len(CELLS)), ids=lambda seed: "-".join(CELLS[seed]))
 def test_one_seed_is_one_history(seed: int) -> None:
     plan = draw_plan(seed, 1.0)
@@ -36,6 +37,7 @@ def test_one_seed_is_one_history(seed: int) -> None:
     assert not first.violation
 
 
+@pytest.mark.slow
 def test_one_seed_with_a_disk_is_one_history() -> None:
     plan = next(plan for plan in map(partial(draw_plan, minutes=0.5), range(100)) if plan.disk is not None)
     first, second = run_plan(plan), run_plan(plan)
@@ -43,6 +45,7 @@ def test_one_seed_with_a_disk_is_one_history() -> None:
     assert not first.violation
 
 
+@pytest.mark.slow
 def test_it_is_the_same_in_another_process() -> None:
     program = "import sys; from stress.world.command import main; sys.exit(main(sys.argv[1:]))"
     status, printed = _run(program, "--seed", "0", "--minutes", "1", PYTHONHASHSEED="417")
@@ -67,6 +70,7 @@ def test_the_accelerator_has_no_virtual_clock(
     assert "set SW_AGENT_NATIVE=off" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_history() -> None:
     plan = draw_plan(0, 1.0)
     assert run_plan(plan).digest != run_plan(replace(plan, seed=len(CELLS))).digest
@@ -82,6 +86,7 @@ def test_many_seeds_find_nothing(block: int) -> None:
     assert [text for text, each in zip(failed, outcomes, strict=True) if each.violation] == []
 
 
+@pytest.mark.slow
 def test_an_outage_under_load_drops_what_is_ordinary(capsys: pytest.CaptureFixture[str]) -> None:
     plan = draw_plan(0, 1.0)
     settings = {**plan.settings, "trace_max_buffer_size": 3584}
@@ -91,6 +96,7 @@ def test_an_outage_under_load_drops_what_is_ordinary(capsys: pytest.CaptureFixtu
     assert "(shed)" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_stop_is_in_time_though_the_disk_hangs(capsys: pytest.CaptureFixture[str]) -> None:
     plan = draw_plan(0, 0.1)
     room = {"trace_max_buffer_size": 40, "log_reporter_max_buffer_size": 40, "shutdown_timeout": 0.5}
@@ -135,6 +141,7 @@ with MUTATIONS[sys.argv[1]].in_force():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _QUICKLY_FOUND)
 def test_a_planted_fault_is_found(name: str) -> None:
     # in a process of its own: a world that ends at a violation leaves an agent that has not stopped
@@ -189,11 +196,13 @@ def _order(random: Callable[[], float]) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_the_command_runs_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "2", "--minutes", "0.5", "--jobs", "1"]) == 0
     assert "2 seeds" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_shows_a_failing_seed() -> None:
     status, output = _run(_FAILING, _QUICKLY_FOUND[0], "--seed", "1", "--minutes", "0.5")
     assert status == 1

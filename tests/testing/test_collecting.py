@@ -61,6 +61,7 @@ async def test_the_records_of_an_agent_are_there(protocol: str) -> None:
     assert [each.service for each in arrived.instances] == ["shop"]
 
 
+@pytest.mark.gate
 @pytest.mark.anyio
 async def test_the_collector_s_own_requests_are_not_recorded() -> None:
     instrument("uvicorn")
@@ -78,6 +79,7 @@ async def test_the_collector_s_own_requests_are_not_recorded() -> None:
     assert [span.operation for span in arrived.spans] == ["/order"]
 
 
+@pytest.mark.gate
 def test_without_an_event_loop(swagent_collector: RunningCollector) -> None:
     environ = {"PYTHONPATH": ":".join(sys.path), **swagent_collector.environ}
     subprocess.run([sys.executable, "-c", SERVED], env=environ, check=True, timeout=30)
@@ -103,6 +105,7 @@ async def test_it_is_gone_afterwards_and_its_page_was_there() -> None:
     gc.collect()  # sockets left open would be said here
 
 
+@pytest.mark.gate
 @pytest.mark.anyio
 async def test_two_at_once_do_not_mix() -> None:
     async with collector() as first, collector() as second:
@@ -114,6 +117,7 @@ async def test_two_at_once_do_not_mix() -> None:
         assert second.segments == []
 
 
+@pytest.mark.gate
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     for name in [name for name in sys.modules if name.startswith("swagent.collector")]:

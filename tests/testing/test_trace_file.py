@@ -70,6 +70,7 @@ def test_siblings_that_began_in_another_order_have_the_same_outline() -> None:
     assert outline([one]).splitlines()[1:] == ["    shop exit /another -> stock:80", "    shop exit /stock -> stock:80"]
 
 
+@pytest.mark.slow
 def test_a_deep_trace_has_an_outline() -> None:
     [_, shop] = shop_and_stock(0)
     [call, root] = shop.spans

@@ -57,6 +57,7 @@ def write(folder: Path, **files: str) -> None:
         (folder / f"{name}.py").write_text(text, "utf-8")
 
 
+@pytest.mark.slow
 def test_planted_regressions_are_found_and_nothing_else(tmp_path: Path) -> None:
     write(tmp_path)
     wanted = ("-rA", "-n", "2", "-c", str(tmp_path / "pytest.ini"), "-W", "error", str(PLANTED))
@@ -158,6 +159,7 @@ async def test_held(trace):
 """
 
 
+@pytest.mark.slow
 def test_whichever_plugin_runs_an_async_test(tmp_path: Path) -> None:
     write(tmp_path, conftest=ANY_PLUGIN, test_async=HELD)
     said = run_pytest("-q", folder=tmp_path)
@@ -173,12 +175,14 @@ def test_nothing_of_it_is_imported():
 """
 
 
+@pytest.mark.slow
 def test_a_project_that_does_not_use_it_does_not_notice_it(tmp_path: Path) -> None:
     write(tmp_path, test_light=LIGHT.format(wanted=["swagent", "swagent.pytest_plugin"]))
     said = run_pytest("-q", "-W", "error", folder=tmp_path)
     assert re.fullmatch(r"\.\s+\[100%\]\n1 passed in [\d.]+s\n", said), said
 
 
+@pytest.mark.slow
 def test_pytest_does_not_warn_of_a_package_that_is_there_already(tmp_path: Path) -> None:
     """As in a process that imports the agent and then runs pytest: one that pytest knows by the files of its wheel."""
     write(tmp_path, test_light="def test_light(): pass\n", run=(

@@ -92,6 +92,7 @@ def to_segments(behave: Behaviour) -> Behaviour:
     return choose
 
 
+@pytest.mark.gate
 async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_grpclib_processor, "CALM", 0.5)
     found: list[float] = []

@@ -99,6 +99,7 @@ FLOODS: dict[str, list[bytes]] = {
 }  # fmt: skip
 
 
+@pytest.mark.gate
 @covers("F12", "grpc")
 @pytest.mark.parametrize("name", FLOODS)
 async def test_flood(name: str) -> None:
@@ -195,6 +196,7 @@ async def test_frame_that_takes_long_by_itself_is_refused_unread(name: str, monk
     assert 0 < heaviest <= MAX_HEAD
 
 
+@pytest.mark.gate
 @covers("F12", "grpc")
 @pytest.mark.parametrize("name", ["PING", "SETTINGS"])
 async def test_flood_of_questions_whose_answers_are_not_read(name: str) -> None:
@@ -211,6 +213,7 @@ async def test_flood_of_questions_whose_answers_are_not_read(name: str) -> None:
             assert await client.verdict() is None
 
 
+@pytest.mark.gate
 @covers("F12", "grpc")
 async def test_frames_between_answers_are_no_flood() -> None:
     """A connection that lives long hears more frames than a flood has, answer by answer."""
@@ -282,6 +285,7 @@ TOO_MUCH: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.gate
 @covers("F13", "grpc")
 @pytest.mark.parametrize("name", TOO_MUCH)
 async def test_reply_that_is_too_much(name: str) -> None:

@@ -87,6 +87,7 @@ EARLY: dict[str, tuple[Behaviour | None, int]] = {
 }
 
 
+@pytest.mark.gate
 @pytest.mark.one_loop
 @covers("F15", "grpc")
 @pytest.mark.parametrize("ending", [None, answers.reset(0)], ids=["", "then a reset"])

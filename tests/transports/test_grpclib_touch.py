@@ -193,6 +193,7 @@ def test_headers_of_requests_use_no_table() -> None:
     assert all(type(each) is not HeaderTuple for each in decoder.decode(block)), "a proxy must not index the token"
 
 
+@pytest.mark.gate
 def test_headers_of_answers_are_read_as_by_the_library() -> None:
     """Blocks that come again, while the table changes beneath them."""
     source = random.Random(7)

@@ -82,6 +82,7 @@ async def rounds_while_idle() -> int:
         return rounds()
 
 
+@pytest.mark.gate
 async def test_an_idle_agent_does_not_wake_the_loop() -> None:
     with configs() as each:
         async with AsyncExitStack() as stack:

@@ -29,6 +29,7 @@ def segment(codec: Any, number: int, name: str = "/orders", url: str = "http://s
     return codec.segment_object(f"trace-{number}", f"segment-{number}", [span], "shop", "one", False)
 
 
+@pytest.mark.gate
 @CODECS
 def test_bounded_over_many_distinct_values(codec: ModuleType) -> None:
     fullest = 0
@@ -77,6 +78,7 @@ def test_a_repeated_text_is_encoded_once(codec: ModuleType) -> None:
     assert missed == []
 
 
+@pytest.mark.gate
 @CODECS
 def test_threads_share_the_caches(codec: ModuleType) -> None:
     numbers = range(0, 40_000, 7)

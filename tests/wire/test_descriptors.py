@@ -70,6 +70,7 @@ def enum_facts(one: Any, name: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield f"{name}.{value.name}", (value.number,)
 
 
+@pytest.mark.gate
 @pytest.mark.timeout(300)  # the first run downloads
 def test_ours_are_the_official_ones(our_descriptors: Any, official_descriptors: Any) -> None:
     ours, official = facts(our_descriptors), facts(official_descriptors)

@@ -148,6 +148,7 @@ def canonical(message: Any) -> bytes:
     return result
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("root", ROOTS)
 @given(data=st.data())
 @quickly
@@ -161,6 +162,7 @@ def test_protobuf_reads_what_was_recorded(root: str, data: st.DataObject, our_cl
         assert encoded == expected
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("root", ROOTS)
 @given(data=st.data())
 @quickly
@@ -172,6 +174,7 @@ def test_betterproto_reads_what_was_recorded(root: str, data: st.DataObject, our
     assert type(expected)().parse(encoded) == expected
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("root", ROOTS)
 @given(data=st.data())
 @quickly
@@ -185,6 +188,7 @@ def test_json_reads_what_was_recorded(root: str, data: st.DataObject, our_class:
     assert json.loads(encoded) == json_format.MessageToDict(expected)
 
 
+@pytest.mark.gate
 @pytest.mark.timeout(300)  # the first run downloads
 @given(data=st.data())
 @settings(quickly, max_examples=100)
@@ -269,6 +273,7 @@ def test_the_first_member_of_a_oneof_counts() -> None:
     assert wire_json.log_data_body("", "{}", "{}", "{}") == '{"text":{}}'
 
 
+@pytest.mark.gate
 def test_every_character_leaves_or_is_replaced_by_the_one_rule() -> None:
     for letter in map(chr, range(sys.maxunicode + 1)):
         assert (proto_text.clean(letter) == letter) is not is_unsafe(letter), hex(ord(letter))

@@ -39,11 +39,13 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), "utf-8")
 
 
+@pytest.mark.slow
 def test_generated_files_are_current() -> None:
     finished = check(PROTO_GEN)
     assert (finished.returncode, finished.stdout) == (0, ""), "run: python proto_gen/generate.py"
 
 
+@pytest.mark.slow
 def test_an_edited_module_is_stale(copied: Path) -> None:
     replace(copied / "swagent_proto" / "wire.py", "_TEXTS_4 = Texts(4)", "_TEXTS_4 = Texts(3)")
     replace(copied / "swagent_proto" / "messages.py", "do not edit", "please edit")
@@ -51,6 +53,7 @@ def test_an_edited_module_is_stale(copied: Path) -> None:
     assert (finished.returncode, stale_names(finished)) == (1, {"wire.py", "messages.py"})
 
 
+@pytest.mark.slow
 def test_a_changed_proto_makes_all_stale(copied: Path) -> None:
     replace(copied / "protocol" / "language-agent" / "Tracing.proto", "string peer = 7", "string peer = 17")
     (copied / "swagent_proto" / "wire_json.py").unlink()
@@ -59,6 +62,7 @@ def test_a_changed_proto_makes_all_stale(copied: Path) -> None:
     assert (finished.returncode, stale_names(finished)) == (1, generated)
 
 
+@pytest.mark.slow
 def test_layout_alone_is_not_stale(copied: Path) -> None:
     """Another version of betterproto's formatter lays the same module out otherwise."""
     path = copied / "swagent_proto" / "messages.py"

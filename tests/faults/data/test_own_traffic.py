@@ -80,6 +80,7 @@ def looked_into(protocol: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tupl
         root.setLevel(level)
 
 
+@pytest.mark.gate
 @covers("C05")
 @pytest.mark.parametrize("protocol", _SENDS)
 async def test_nothing_of_the_agents_own_work_is_reported(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:

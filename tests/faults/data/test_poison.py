@@ -60,6 +60,7 @@ def _check_texts(record: Any) -> None:
         text.encode()
 
 
+@pytest.mark.slow
 @each_cell("D02")
 async def test_a_poison_segment_costs_itself_only(transport: str) -> None:
     with _collector(transport) as (taker, agent):
@@ -172,6 +173,7 @@ _values = st.none() | st.booleans() | st.integers() | st.floats() | _texts | st.
 _numbers = st.none() | st.integers(-1, 8000) | st.integers() | st.floats() | st.text(max_size=3)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("codec", ["protobuf", "json"])
 def test_any_segment_is_well_formed(codec: Any) -> None:
     encoder, encoded = Encoder(codec), list[bytes]()

@@ -38,6 +38,7 @@ def sink(transport: str) -> Iterator[Sink]:
         yield sink
 
 
+@pytest.mark.slow
 @each_cell("C04")
 async def test_an_answer_that_waits_in_the_socket_of_a_blocked_loop_counts(transport: str, sink: Sink) -> None:
     arrived, answer = threading.Event(), threading.Event()
@@ -62,6 +63,7 @@ async def test_an_answer_that_waits_in_the_socket_of_a_blocked_loop_counts(trans
     assert sink.ids.total() == len(sink.ids) == 6
 
 
+@pytest.mark.slow
 @each_cell("C04")
 async def test_a_loop_that_is_held_again_and_again_makes_no_transport_dial_again(transport: str, sink: Sink) -> None:
     async with agent_for(sink, heartbeat_period=0.1) as agent:
@@ -94,6 +96,7 @@ async def test_records_that_grew_too_old_while_the_loop_was_held_are_dropped_and
     assert sink.ids.total() == 3
 
 
+@pytest.mark.slow
 @each_cell("C04")
 async def test_ten_thousand_tasks_and_eight_threads_record_at_once(transport: str, sink: Sink) -> None:
     async def serve() -> None:

@@ -112,6 +112,7 @@ def keeps(size: int) -> Iterator[None]:
         tracemalloc.stop()
 
 
+@pytest.mark.gate
 def test_a_million_names_take_the_room_of_a_thousand() -> None:
     names = CardinalityLimit("endpoints", 1000)
     kept = sum(names.keep(f"GET:/items/{number}") != OVERFLOW for number in range(MILLION))
@@ -131,6 +132,7 @@ def test_paths_that_a_client_makes_up_share_one_name_and_leave_room_for_routes()
     assert seen.operations["GET:/items/{id}"] == 1
 
 
+@pytest.mark.gate
 def test_requests_with_new_paths_leave_nothing_behind() -> None:
     seen = Seen()
     # whatever else remembers texts is full by then: the patterns of ignored names, the encoders

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.anyio
 WITHIN = 6.0
 
 
+@pytest.mark.slow
 @each_cell("F20")
 async def test_the_next_collector_takes_over_and_nothing_comes_twice(make_line: Callable[[int], Line]) -> None:
     line = make_line(3)

@@ -21,6 +21,7 @@ from kit.stopwatch import Stopwatch
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.slow
 @each_cell("F01")
 async def test_records_wait_for_a_port_that_is_bound_late(line: Line, caplog: pytest.LogCaptureFixture) -> None:
     await line.proxy.thread.call(line.proxy.stop)
@@ -61,6 +62,7 @@ def full_backlog(host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
         yield f"{host}:{port}"
 
 
+@pytest.mark.slow
 @each_cell("F02")
 async def test_connecting_ends_at_its_deadline_and_the_next_collector_is_tried(
     line: Line, monkeypatch: pytest.MonkeyPatch

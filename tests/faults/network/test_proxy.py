@@ -140,6 +140,7 @@ def test_slices_and_all_is_there(proxy: Proxy) -> None:
     assert noted.pieces == [1] * 200
 
 
+@pytest.mark.slow
 def test_gathers_what_came_one_by_one(proxy: Proxy) -> None:
     proxy.down.gather = 1.0
     with connected(proxy) as client:

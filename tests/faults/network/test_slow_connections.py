@@ -14,6 +14,7 @@ from faults.network.lines import PATIENCE, Line, Ticker, confirm_one, record, wa
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.slow
 @each_cell("F08")
 async def test_on_a_slow_connection_everything_arrives_later(line: Line) -> None:
     ticker = Ticker()
@@ -40,6 +41,7 @@ async def test_on_a_slow_connection_everything_arrives_later(line: Line) -> None
     assert ticker.longest < 1.0, "and not for as long as the connection was slow"
 
 
+@pytest.mark.slow
 @each_cell("F08")
 async def test_an_answer_that_comes_after_the_deadline_changes_nothing(line: Line) -> None:
     async with line.agent(request_timeout=1.0) as agent:

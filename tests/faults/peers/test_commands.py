@@ -174,6 +174,7 @@ async def test_no_setting_changes_by_an_answer_to_a_question_for_settings(name: 
     assert counts
 
 
+@pytest.mark.gate
 @pytest.mark.one_loop
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", [*HOSTILE, *TOO_MUCH])

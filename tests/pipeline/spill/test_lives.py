@@ -114,6 +114,7 @@ def small_files() -> Generator[None]:
         yield
 
 
+@pytest.mark.gate
 @settings(max_examples=100, deadline=None, database=None)
 @given(LIVES)
 def test_no_record_is_sent_twice_and_none_vanishes(lives: list[tuple[list[Action], int | None]]) -> None:

@@ -17,6 +17,7 @@ from swagent.pipeline.spill.mover import REST
 pytestmark = [pytest.mark.anyio, covers("D07")]
 
 
+@pytest.mark.gate
 async def test_what_finds_no_room_goes_to_disk_and_comes_back_in_order() -> None:
     process = Process()
     async with process.running():
@@ -70,6 +71,7 @@ async def test_a_batch_that_comes_back_is_first_again() -> None:
     assert process.channel.statistics().confirmed == 12
 
 
+@pytest.mark.gate
 async def test_records_of_each_verdict_leave_no_file() -> None:
     process = Process()
     async with process.running():
@@ -102,6 +104,7 @@ async def test_what_is_too_large_or_comes_too_late_is_refused_as_ever() -> None:
         }
 
 
+@pytest.mark.gate
 async def test_a_full_disk_refuses_the_newest_and_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -134,6 +137,7 @@ async def test_a_full_disk_refuses_the_newest_and_is_tried_again(
     assert "segments are spilled to disk" in caplog.text
 
 
+@pytest.mark.gate
 async def test_the_bound_refuses_the_newest_and_drops_nothing_old(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -382,6 +386,7 @@ async def test_a_spill_that_was_given_up_refuses_as_ever() -> None:
         assert process.balanced
 
 
+@pytest.mark.gate
 async def test_a_channel_of_small_bounds_takes_back_what_it_has_room_for() -> None:
     process = Process(bounds=BOUNDS._replace(max_items=1, batch_items=1))
     async with process.running():

@@ -35,6 +35,7 @@ async def test_one_connection_serves_one_call_after_the_other() -> None:
         assert len(peer.links) == 1
 
 
+@pytest.mark.gate
 async def test_as_many_connections_as_calls_at_the_same_time() -> None:
     with HttpPeer(first(answers.late(0.1), confirm)) as peer:
         async with http_client(peer.address) as client:
@@ -77,6 +78,7 @@ async def test_connection_that_the_server_closed_meanwhile_costs_nothing(goodbye
         assert len(peer.links) == 10
 
 
+@pytest.mark.gate
 async def test_connection_that_the_server_closes_right_now_is_never_taken_for_unsent() -> None:
     """FIN and request cross on the way, sometimes: confirmed by a new connection, or ambiguous, never sent twice."""
     with HttpPeer(first(confirm, answers.hang_up)) as peer:
@@ -229,6 +231,7 @@ async def test_cancelled_close_still_closes() -> None:
                     await peer.thread.call(link.gone.wait)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("delay", [0.0, 0.0005, 0.001, 0.002, 0.005, 0.02])
 async def test_cancelled_anywhere_leaves_nothing(delay: float) -> None:
     with HttpPeer(first(answers.late(0.002), confirm)) as peer:
@@ -240,6 +243,7 @@ async def test_cancelled_anywhere_leaves_nothing(delay: float) -> None:
                 assert await client.verdict() is None
 
 
+@pytest.mark.gate
 async def test_cancelled_natively_anywhere_leaves_nothing() -> None:
     if sniffio.current_async_library() != "asyncio":
         pytest.skip("trio's tasks cannot be cancelled from outside")

@@ -65,6 +65,7 @@ async def test_broken_head_is_ambiguous_at_once_and_the_next_call_works(name: st
             assert await client.verdict() is None
 
 
+@pytest.mark.gate
 @pytest.mark.one_loop
 async def test_broken_heads_byte_by_byte() -> None:
     with HttpPeer(confirm) as peer:
@@ -83,6 +84,7 @@ CUT: dict[str, Behaviour] = {
 }  # fmt: skip
 
 
+@pytest.mark.gate
 @pytest.mark.one_loop
 @covers("F14", "http")
 @pytest.mark.parametrize("name", CUT)
@@ -111,6 +113,7 @@ GARBLED: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.gate
 @covers("F13", "http")
 @covers("F14", "http")
 @pytest.mark.parametrize("name", GARBLED)
@@ -186,6 +189,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.gate
 @covers("F13", "http")
 @pytest.mark.parametrize("name", FLOODS)
 async def test_flood(name: str) -> None:
@@ -307,6 +311,7 @@ class Cutter(TcpServer):
             await reader.readexactly(self.limit)
 
 
+@pytest.mark.gate
 @covers("F07", "http")
 async def test_every_byte_of_a_batch_to_break_off_at() -> None:
     batch = [b"{}"] * 5
@@ -321,6 +326,7 @@ async def test_every_byte_of_a_batch_to_break_off_at() -> None:
         assert cutter.connected > 100
 
 
+@pytest.mark.gate
 @covers("F07", "http")
 async def test_every_moment_of_an_answer_to_break_off() -> None:
     """However much the peer has heard and said so far, the verdict is one of those that cannot duplicate."""

@@ -110,6 +110,7 @@ async def test_big_batch() -> None:
         assert peer.records() == records
 
 
+@pytest.mark.gate
 async def test_many_batches_at_the_same_time() -> None:
     with HttpPeer(confirm) as peer:
         async with http_client(peer.address) as client:

@@ -28,6 +28,7 @@ def expected_of(code: int) -> tuple[type[DeliveryError] | None, float | None]:
     return AmbiguousError, None
 
 
+@pytest.mark.gate
 @pytest.mark.one_loop
 @covers("F15", "http")
 async def test_statuses() -> None:

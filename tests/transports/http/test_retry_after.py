@@ -15,6 +15,7 @@ from swagent_transports._retry_after import LONGEST, read_retry_after
 NOW = datetime(2026, 1, 31, 9, 15, tzinfo=timezone.utc)
 
 
+@pytest.mark.gate
 @covers("F15", "http")
 @given(st.one_of(st.text(), st.from_regex(r"[-+0-9., :A-Za-z]*"), st.floats(0, 1e10).map(lambda now: f"{now:f}")),
        st.floats(-1e12, 1e12))  # fmt: skip

@@ -75,6 +75,7 @@ WRONG = {
 KINDS = {"versions": VERSIONS, "metadata": METADATA, "produce": PRODUCE}
 
 
+@pytest.mark.gate
 @pytest.mark.one_loop
 @covers("F14", "kafka")
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,6 +127,7 @@ async def test_reply_that_declares_too_much_is_not_read(size: int) -> None:
                 assert isinstance(await client.verdict(b"a record"), RetryableError)
 
 
+@pytest.mark.gate
 @covers("F13", "kafka")
 async def test_reply_of_a_large_cluster_is_read() -> None:
     with KafkaPeer() as peer:

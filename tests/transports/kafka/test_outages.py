@@ -33,6 +33,7 @@ async def test_no_server_there() -> None:
             assert isinstance(await client.verdict(segment(1)), RetryableError)
 
 
+@pytest.mark.gate
 @pytest.mark.one_loop
 @pytest.mark.parametrize(
     "answer", [b"", b"\x00\x00\x00\x04\x00\x00", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 64]

@@ -123,6 +123,7 @@ async def test_plaintext_to_a_tls_port(certificates: Certificates) -> None:
         assert not peer.heard
 
 
+@pytest.mark.gate
 async def test_authority_that_is_renewed(certificates: Certificates, stranger: Certificates) -> None:
     """Refused while it is unknown; trusted by a transport that is given it; and by the old one when it is undone."""
     context = certificates.server("127.0.0.1")
