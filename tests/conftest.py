@@ -1,4 +1,4 @@
-"""Async tests run on the event loops that the agent supports: on one in turn, or on each, see `kit/loops.py`."""
+"""Async tests run on the event loops that the agent supports: on one in turn, or on each, see `kit/tiers.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from kit.seeds import FIXED, session_seed
 from swagent.instrument import settings
 
-pytest_plugins = ["kit.tiers", "kit.loops", "budget", "e2e.fixtures", "faults.counted", "instrument.lost", "kit.implementation"]
+pytest_plugins = ["kit.tiers", "budget", "e2e.fixtures", "faults.counted", "instrument.lost", "kit.implementation"]
 
 # with an example database a failure would come back; without one the seed alone decides
 if find_spec("hypothesis") is not None:  # not on PyPy

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from instrument import collecting, modules
-from kit.loops import left_out
+from kit.tiers import choose
 
 _NAME = "lost"
 _FOUND, _WANTED = "swagent_found", "swagent_wanted"
@@ -45,10 +45,10 @@ class Session:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         ours = {path for path in modules.all_modules() if modules.collects(path)}
         mine = [item for item in items if item.path in ours]
-        is_part = config.getoption("lf", default=False) or any("::" in each for each in config.args)
+        is_part = config.getoption("tier") is not None or config.getoption("lf", default=False) or any("::" in each for each in config.args)
         for item in mine:
             item.add_marker("collects")
-        for item in {*mine} - left_out(mine, config.getoption("loops")) if not is_part else ():
+        for item in () if is_part else choose(mine, None):
             self._wanted[item.path.name].add(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
