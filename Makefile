@@ -1,25 +1,43 @@
-# make demo      traces across four services in the browser, without anything but Python; ARGS=--once: in the terminal
-# make test      what a change has to pass first, in ten minutes; needs nothing but Python; ARGS="tests/record -k spans"
-# make test-all  that, and the rest: real servers, browsers, many lives
+# make demo         traces across four services in the browser, without anything but Python; ARGS=--once: in the terminal
+# make test         what a change has to pass first, in two minutes; CHANGED=main: the suites of what differs from main;
+#                   ARGS="tests/record -k spans": pytest's own arguments
+# .ci/run           the gate: that, the other loops, processes, a real OAP, the page, style; a quarter of an hour
+# make nightly      the rest, in shards; SHARD=faults: one of them
+# make test-all     all of these
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
+PARALLEL = -n 3 --dist worksteal
+# where it is set, every process of the tests compiles all that it imports
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test inject test-inject native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-page test-oldest ways fuzz soak world compare pipeline cost profile check docs generate libraries clean
+.PHONY: demo test test-gate nightly inject test-inject native test-native test-native-asan test-same-bytes test-all test-page test-oldest ways fuzz soak world compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
 
-test: $(VENV)/.dev
-ifdef ARGS
-	$(BIN)/python -m pytest $(ARGS)
-else
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not e2e"
-endif
+test: $(VENV)/.test
+	$(BIN)/python -m pytest $(or $(ARGS),$(PARALLEL) --tier=test $(if $(CHANGED),$(shell $(BIN)/python tests/suites.py $(CHANGED))))
 
-# Python alone records in the tests, whatever is installed; SW_AGENT_NATIVE=auto make test-e2e has them with the accelerator.
-test test-slow test-e2e test-page: export SW_AGENT_NATIVE ?= off
+# Python alone records in the tests, whatever is installed, unless they are about the accelerator.
+test test-gate test-page nightly: export SW_AGENT_NATIVE ?= off
+
+# what can break without `make test` noticing: the other loops, processes, servers
+test-gate: $(VENV)/.dev
+	$(BIN)/python -m pytest $(or $(ARGS),$(PARALLEL) --tier=gate)
+
+# all that takes its time, in shards: tests/nightly.py; make nightly SHARD="faults page"
+nightly: $(VENV)/.bridge
+	$(BIN)/python tests/nightly.py $(SHARD)
+
+test-all:
+	.ci/run
+	$(MAKE) --no-print-directory nightly
+
+# a process of its own: see pyproject.toml
+test-page: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/page $(ARGS)
 
 # the accelerator, compiled into the environment
 native: $(VENV)/.native
@@ -27,16 +45,10 @@ native: $(VENV)/.native
 # The suites of all that the accelerator does, with it.
 CALLS = asyncpg.py call.py httpx.py outside.py sqlite3.py
 SUITES_OF_NATIVE = $(addprefix tests/,asgi wsgi record logs pipeline profile runtime wire native $(addprefix instrument/test_,$(CALLS)))
-# its applications and clients see the same with and without the agent, too
-WORLDS_OF_NATIVE = asgi or starlette or fastapi or litestar or quart or wsgi or flask or django or falcon or httpx \
-	or sqlite or asyncpg or logging or threads or accelerator
 test-native: export SW_AGENT_NATIVE = auto
 test-native: export SWAGENT_TESTS_NATIVE = required
 test-native: $(VENV)/.native
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not e2e" $(or $(ARGS),$(SUITES_OF_NATIVE))
-ifndef ARGS
-	$(BIN)/python -m pytest tests/differential/test_differences.py -k "$(WORLDS_OF_NATIVE)"
-endif
+	$(BIN)/python -m pytest $(PARALLEL) $(SUITES_OF_NATIVE) $(ARGS)
 
 # The same on a build that stops at the first wrong access or undefined operation; the interpreter itself is as always.
 ASAN = .cache/native-asan
@@ -52,8 +64,7 @@ test-native-asan: $(VENV)/.dev
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 		SW_AGENT_NATIVE=auto SWAGENT_TESTS_NATIVE=required \
 		SWAGENT_TESTS_ASAN=$(abspath $(ASAN)/built) PYTHONPATH=$(abspath $(ASAN)/built) \
-		$(BIN)/python -m pytest -p no:cacheprovider -n 2 --dist worksteal -m "not slow and not e2e" \
-		$(or $(ARGS),$(SUITES_OF_ASAN))
+		$(BIN)/python -m pytest -p no:cacheprovider $(PARALLEL) $(or $(ARGS),--tier=test $(SUITES_OF_ASAN))
 
 # random requests by both implementations, compared byte by byte; make test-same-bytes ARGS="--count 1000000 --seed 7"
 test-same-bytes: $(VENV)/.native
@@ -77,27 +88,6 @@ inject: $(VENV)/.dev
 # ten applications with other pins than the agent's, bare and with that folder; make test-inject ARGS="--only protobuf"
 test-inject: $(VENV)/.dev
 	$(BIN)/python tests/injection/applications.py $(ARGS)
-
-test-all:
-	$(MAKE) --no-print-directory test
-	$(MAKE) --no-print-directory test-rest
-
-# What `make test` leaves out, two runs side by side, since both mostly wait for deadlines; the page's begins when one of
-# them has ended. The real servers are started once, in one of them. All three are told of, whichever fails.
-test-rest: $(VENV)/.bridge
-	$(MAKE) --no-print-directory -k -j2 test-slow test-e2e test-page
-
-test-slow: $(VENV)/.bridge
-	$(BIN)/python -m pytest -m "slow and not e2e"
-
-# a process of its own: see pyproject.toml
-test-page: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/page
-
-# The quick tests of the instrumentations once more, since only all of them show whether a library lost something. CI has
-# all libraries and servers, so nothing is excused there: tests/instrument/lost.py.
-test-e2e: $(VENV)/.dev
-	SWAGENT_TESTS_COLLECT=$(if $(CI),whole) $(BIN)/python -m pytest -m "e2e or collects"
 
 # the instrumentations with the oldest version of each library; make test-oldest ARGS="--only redis"
 test-oldest: $(VENV)/.dev
@@ -185,6 +175,12 @@ clean:
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[demo]'
+	touch $@
+
+# what the tests of `make test` import
+$(VENV)/.test: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,test-libraries]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml

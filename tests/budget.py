@@ -1,8 +1,8 @@
 """How much processor time the tests take: a budget for each, and sums at the end of a run.
 
-A test without a mark of `TIERS` may take 0.25 s of processor time of its own. In CI a test over its budget fails; give it the mark
-`gate`, or make it faster. Processor time, because a busy machine makes everything wait; it counts the test and the
-processes that it waited for, and not what fixtures shared with other tests take.
+A test that is not marked `gate`, `slow` or `e2e` may take 0.25 s of processor time of its own. In CI a test over its
+budget fails: mark it `gate`, or make it faster. Processor time counts, since a busy machine makes
+everything wait. It includes the processes that the test waited for, and not the fixtures that tests share.
 
 A plugin and no part of a conftest.py, because the controller of pytest-xdist adds up what the workers measured.
 """
@@ -59,7 +59,9 @@ class Budget:
             is_marked = any(item.get_closest_marker(each) for each in TIERS)
             if self._fails and report.passed and own > BUDGET and not is_marked:
                 report.outcome = "failed"
-                report.longrepr = f"{own:.2f} s of processor time are over {BUDGET} s: mark it `gate`, or make it faster"
+                report.longrepr = (
+                    f"{own:.2f} s of processor time are over {BUDGET} s: mark it `gate`, or make it faster"
+                )
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

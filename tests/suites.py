@@ -22,7 +22,7 @@ PROVES: dict[str, list[str]] = _TABLE["proves"]
 EVERY_LOOP: list[str] = _TABLE["every_loop"]
 TIERS: dict[str, list[str]] = {each: _TABLE[each] for each in ("gate", "slow")}
 # all suites stand on these
-_SHARED = ("tests/kit/", "tests/conftest.py", "tests/budget.py", "tests/suites.")
+_SHARED = ("tests/kit/", "tests/conftest.py", "tests/budget.py", "tests/suites.py", "tests/suites.toml")
 _SOURCES = (".py", ".pyi", ".js", ".c", ".h", ".proto")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from suites import EVERY_LOOP, PROVES, ROOT, TESTS, TIERS, suites_of, suites_of_change
 
 SOURCES = ("swagent", "transports", "proto_gen", "stress", "docs/example")
@@ -13,7 +14,10 @@ PROVE_NO_SOURCE = {"house", "kit", "mutants"}
 
 def test_each_source_has_suites() -> None:
     sources = {
-        path.relative_to(ROOT).as_posix() for folder in SOURCES for kind in KINDS for path in (ROOT / folder).rglob(kind)
+        path.relative_to(ROOT).as_posix()
+        for folder in SOURCES
+        for kind in KINDS
+        for path in (ROOT / folder).rglob(kind)
     }
     assert len(sources) > 600
     assert {each for each in sources if not suites_of(each)} == set()
@@ -38,8 +42,11 @@ def test_the_longest_path_counts() -> None:
 
 
 def test_a_change_selects_the_suites_of_its_files() -> None:
-    assert suites_of_change(["tests/wire/test_caches.py", "swagent/self_meters/garbage.py"])[:2] == ["tests/wire", "tests/meters"]
+    assert suites_of_change(["tests/wire/test_caches.py", "swagent/self_meters/garbage.py"])[:2] == [
+        "tests/wire",
+        "tests/meters",
+    ]
     assert suites_of_change(["swagent/abc.py", "tests/kit/servers.py"]) == ["tests"]
-    assert suites_of_change(["docs/notes.md", "LICENSE"]) == suites_of("docs/notes.md")
-    with pytest.raises(LookupError, match="swagent_new/x.py has no suite"):
+    assert suites_of_change(["docs/run.md", "LICENSE"]) == suites_of("docs/run.md")
+    with pytest.raises(LookupError, match=r"swagent_new.* has no suite"):
         suites_of_change(["swagent_new/x.py"])

@@ -33,7 +33,7 @@ def commands(workflow: dict[Any, Any]) -> Iterator[str]:
 
 
 def test_there_are_workflows_for_tests_wheels_and_a_release() -> None:
-    assert set(workflows()) == {"tests", "wheels", "release"}
+    assert set(workflows()) == {"tests", "nightly", "wheels", "release"}
 
 
 def test_each_command_of_the_project_is_there() -> None:
@@ -41,11 +41,11 @@ def test_each_command_of_the_project_is_there() -> None:
     targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
     every = [command for workflow in workflows().values() for command in commands(workflow)]
     named = {command.split()[1] for command in every if command.startswith("make ")}
-    assert {"test", "check", "wheels", "release"} <= named
+    assert {"test", "check", "nightly", "wheels", "release"} <= named
     assert named <= targets
     scripts = {command.split()[0] for command in every if command.startswith((".ci/", "./"))}
-    assert scripts == {".ci/run"}
-    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+    assert scripts == {".ci/run", ".ci/machine"}
+    assert all((ROOT / each).stat().st_mode & 0o111 for each in scripts)
 
 
 def test_each_workflow_that_is_called_is_there() -> None:

@@ -45,7 +45,11 @@ class Session:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         ours = {path for path in modules.all_modules() if modules.collects(path)}
         mine = [item for item in items if item.path in ours]
-        is_part = config.getoption("tier") is not None or config.getoption("lf", default=False) or any("::" in each for each in config.args)
+        is_part = (
+            config.getoption("tier") is not None
+            or config.getoption("lf", default=False)
+            or any("::" in each for each in config.args)
+        )
         for item in mine:
             item.add_marker("collects")
         for item in () if is_part else choose(mine, None):

@@ -1,10 +1,11 @@
 """Which tests run, and on which event loops: `--tier=test`, `gate` or `nightly`.
 
-A test belongs to the tier of its marks: `gate`, or `slow` and `e2e` for the nightly; `suites.toml` marks whole suites, and
-a mark `gate` counts before the others. A case runs on one loop, and the cases of a module take the loops in turn. Where
-the loop can matter it runs on each: in suites that `suites.toml` lists under `every_loop`, and in tests that the fault
-matrix counts, but not in those with the mark `one_loop`. `make test` has one loop of each case, and the gate the others.
-Without the option all tests run, each on all loops of its own.
+A test belongs to the tier of its marks: `gate`, or `slow` and `e2e` for the nightly. `suites.toml` marks whole suites,
+and a mark `gate` counts before the others.
+
+A case runs on one loop, and the cases of a module take the loops in turn. If the loop can matter, a case runs on each:
+in suites that `suites.toml` lists under `every_loop`, and in tests that the fault matrix counts, but not in tests with
+the mark `one_loop`. `make test` runs one loop of each case, and the gate the others. Without the option all tests run.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from suites import EVERY_LOOP, TIERS, is_part
+from suites import EVERY_LOOP, TESTS, TIERS, is_part
 
 _MARKS = {"gate": "gate", "slow": "nightly", "e2e": "nightly"}
 _PARAMETER = "anyio_backend"
-_MARKS_ALL = re.compile(r"^pytestmark = (?:.*\n(?:[ \])].*\n)*)", re.MULTILINE)
+_MARKS_OF_ALL = re.compile(r"^pytestmark = (?:.*\n(?:[ \])].*\n)*)", re.MULTILINE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,6 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Spare a tier the imports of modules that have no test for it."""
     tier = config.getoption("tier")
+    if (
+        tier == "test"
+        and TESTS in collection_path.parents
+        and any(is_part(collection_path, each) for each in TIERS.values())
+    ):
+        return True
     if tier in ("test", "gate") and collection_path.name.startswith("test_") and _is_spare(collection_path, tier):
         return True
     return None
@@ -40,9 +47,8 @@ def _is_spare(path: Path, tier: str) -> bool:
     text = path.read_text(encoding="utf-8")
     if tier == "gate" and "mark.gate" in text:
         return False
-    said = _MARKS_ALL.search(text)
-    is_nightly = is_part(path, TIERS["slow"]) or (said is not None and re.search("mark.(slow|e2e)", said[0]) is not None)
-    return is_nightly or (tier == "test" and is_part(path, TIERS["gate"]))
+    said = _MARKS_OF_ALL.search(text)
+    return is_part(path, TIERS["slow"]) or (said is not None and re.search("mark.(slow|e2e)", said[0]) is not None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -65,11 +71,16 @@ def choose(items: Iterable[pytest.Item], tier: str | None) -> Iterator[pytest.It
     for cases in _by_case(items).values():
         first = cases[next(turns[cases[0].path]) % len(cases)]
         others = [each for each in cases if each is not first] if _can_matter(first) else []
-        own = next((of for mark, of in _MARKS.items() if first.get_closest_marker(mark)), "test")
+        own = tier_of(first)
         if tier in (None, own):
             yield first
         if tier is None or tier == ("gate" if own == "test" else own):
             yield from others
+
+
+def tier_of(item: pytest.Item) -> str:
+    """Return the first tier that runs a test on some loop."""
+    return next((tier for mark, tier in _MARKS.items() if item.get_closest_marker(mark)), "test")
 
 
 def _can_matter(item: pytest.Item) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-import pytest
 from hypothesis import strategies as st
 
 from swagent.config import Config

@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 
 import pytest
+
 from faults.covering import covers
 from meters.readings import hits_of, singles, value_of
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
