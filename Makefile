@@ -177,7 +177,7 @@ $(VENV)/.demo: pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[demo]'
 	touch $@
 
-# what the tests of `make test` import
+# what `make test` needs, and no tools
 $(VENV)/.test: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,test-libraries]'

