@@ -169,35 +169,49 @@ libraries: $(VENV)/.dev
 	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
 	$(BIN)/python tests/instrument/library_pages.py
 
+# renew tests/pins.txt, the versions of all packages of the environments; make update ARGS="--upgrade-package ruff"
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --python $(BIN)/python --no-annotate \
+	--custom-compile-command "make update" --extra dev --extra docs --extra test-bridge --group tools pyproject.toml
+.PHONY: update check-pins
+update: $(BIN)/uv
+	$(COMPILE) --output-file tests/pins.txt $(or $(ARGS),--upgrade) > /dev/null
+
+# whether they are what pyproject.toml asks for; a newer version in the index is no difference
+check-pins: $(BIN)/uv
+	mkdir -p .cache && cp tests/pins.txt .cache/pins.txt
+	$(COMPILE) --output-file .cache/pins.txt > /dev/null
+	diff tests/pins.txt .cache/pins.txt
+
 clean:
 	rm -rf $(VENV) dist build site
 
-$(VENV)/.demo: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[demo]'
-	touch $@
+# The environments have these versions; PINS= VENV=.venv-newest makes one with the newest.
+PINS = tests/pins.txt
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check
+ENVIRONMENTS = $(addprefix $(VENV)/.,demo test dev bridge docs)
 
+# Of pip's variables the old versions know the first alone, and hold to it when they build, too.
+$(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv: export PIP_CONSTRAINT = $(PINS)
+$(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv: export PIP_BUILD_CONSTRAINT = $(PINS)
+
+$(VENV)/.demo: EXTRAS = demo
 # what `make test` needs, and no tools
-$(VENV)/.test: pyproject.toml
+$(VENV)/.test: EXTRAS = test,test-libraries
+$(VENV)/.dev: EXTRAS = dev
+# what only the slow tests of OpenTelemetry's bridge need
+$(VENV)/.bridge: EXTRAS = dev,test-bridge
+$(VENV)/.bridge: $(VENV)/.dev
+$(VENV)/.docs: EXTRAS = docs
+
+$(ENVIRONMENTS): pyproject.toml $(PINS)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,test-libraries]'
+	$(PIP) -e '.[$(EXTRAS)]'
 	touch $@
 
-$(VENV)/.dev: pyproject.toml
+$(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@
+	$(PIP) uv
 
 $(VENV)/.native: $(VENV)/.dev swagent/native/pyproject.toml $(wildcard swagent/native/src/*) $(wildcard swagent/native/swagent_native/*.py*)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e swagent/native
-	touch $@
-
-# what only the slow tests of OpenTelemetry's bridge need
-$(VENV)/.bridge: $(VENV)/.dev
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,test-bridge]'
-	touch $@
-
-$(VENV)/.docs: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(PIP) --no-deps -e swagent/native
 	touch $@

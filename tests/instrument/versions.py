@@ -29,7 +29,8 @@ from packaging.specifiers import SpecifierSet
 
 from instrument.libraries import instrumentations
 from instrument.modules import all_modules, literals
-from interpreters.place import CACHE, REPOSITORY, Machine, UnavailableError
+from interpreters.environment import install, make_environment
+from interpreters.place import CACHE, REPOSITORY, Interpreter, Machine, UnavailableError
 from swagent.instrument.instrumentation import STANDARD_LIBRARY
 
 TOOLS = ("anyio", "pytest>=8.3", "pytest-timeout>=2.3", "trio>=0.27", "uvloop>=0.21; implementation_name == 'cpython'")
@@ -95,14 +96,13 @@ def find_python(version: str | None) -> str:
 
 def _environment(python: str) -> str:
     """The Python of an environment with the agent and pytest."""
-    folder = _kept([python, *TOOLS, (REPOSITORY / "pyproject.toml").read_text()])
-    command = folder / "bin" / "python"
+    asked = [(REPOSITORY / each).read_text() for each in ("pyproject.toml", "tests/pins.txt")]
+    folder = _kept([python, *TOOLS, *asked])
     if not (folder / "complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run([python, "-m", "venv", str(folder)], check=True)
-        subprocess.run([command, *_PIP, "-e", str(REPOSITORY), *TOOLS], check=True)
+        install(make_environment(Interpreter("", python, Machine()), folder), "-e", ".", *TOOLS)
         (folder / "complete").touch()
-    return str(command)
+    return str(folder / "bin" / "python")
 
 
 def _passes(python: str, suite: Suite) -> bool:

@@ -1,4 +1,4 @@
-"""An environment of an interpreter, wherever that is."""
+"""An environment of an interpreter, wherever that is, with the versions of `tests/pins.txt`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from interpreters.place import Interpreter
 
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
+# The second is for what builds; an older pip knows the first alone, and takes it there as well.
+_PINNED = dict.fromkeys(("PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT"), "tests/pins.txt")
 
 
 class CommandError(Exception):
@@ -38,5 +40,5 @@ def run(python: Interpreter, *arguments: str, environ: Mapping[str, str] | None 
     :param environ: variables on top of the place's own
     :raises CommandError: when its exit status is not 0
     """
-    if python.place.run([python.command, *arguments], python.place.repository, environ or {}) != 0:
+    if python.place.run([python.command, *arguments], python.place.repository, {**_PINNED, **(environ or {})}) != 0:
         raise CommandError(f"{python.command} {' '.join(arguments)} failed")
