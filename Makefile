@@ -187,12 +187,16 @@ clean:
 
 # The environments have these versions; PINS= VENV=.venv-newest makes one with the newest.
 PINS = tests/pins.txt
+# uv takes a fraction of pip's time. pip installs where uv is not to be had or fails; UV= asks for pip.
+UV = uv
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check
 ENVIRONMENTS = $(addprefix $(VENV)/.,demo test dev bridge docs)
 
 # Of pip's variables the old versions know the first alone, and hold to it when they build, too.
 $(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv: export PIP_CONSTRAINT = $(PINS)
 $(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv: export PIP_BUILD_CONSTRAINT = $(PINS)
+$(ENVIRONMENTS): export UV_CONSTRAINT = $(PINS)
+$(ENVIRONMENTS): export UV_BUILD_CONSTRAINT = $(PINS)
 
 $(VENV)/.demo: EXTRAS = demo
 # what `make test` needs, and no tools
@@ -203,9 +207,11 @@ $(VENV)/.bridge: EXTRAS = dev,test-bridge
 $(VENV)/.bridge: $(VENV)/.dev
 $(VENV)/.docs: EXTRAS = docs
 
+# uv knows the certificates of the machine by its option. It compiles: else the first processes of the tests all would.
 $(ENVIRONMENTS): pyproject.toml $(PINS)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[$(EXTRAS)]'
+	{ [ "$(UV)" ] && $(PIP) --only-binary=:all: $(UV) && $(BIN)/uv pip install --quiet --python $(BIN)/python \
+		--system-certs --compile-bytecode -e '.[$(EXTRAS)]'; } || $(PIP) -e '.[$(EXTRAS)]'
 	touch $@
 
 $(BIN)/uv:
