@@ -23,7 +23,7 @@ test: $(VENV)/.test
 # Python alone records in the tests, whatever is installed, unless they are about the accelerator.
 test test-gate test-page nightly: export SW_AGENT_NATIVE ?= off
 
-# what can break without `make test` noticing: the other loops, processes, servers
+# what can break without `make test` noticing: the other loops, processes, a real OAP
 test-gate: $(VENV)/.dev
 	$(BIN)/python -m pytest $(or $(ARGS),$(PARALLEL) --tier=gate)
 
@@ -146,6 +146,7 @@ check: $(VENV)/.dev
 	$(BIN)/python tests/instrument/library_pages.py --check
 	$(BIN)/python tests/ways/page.py --check docs/run.md
 	$(BIN)/python tests/licences/run.py --check
+	$(MAKE) --no-print-directory check-pins
 
 # the docs as a site in site/, with search and the public API; whatever is amiss fails
 .PHONY: docs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import AsyncIterator
 from functools import partial
 
 import httpx
@@ -15,7 +16,7 @@ from faults.covering import covers
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.gate]
 
 SERVERS = ("uvicorn-asyncio", "hypercorn-trio")
 
@@ -26,9 +27,16 @@ def on_both(transport: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("server", marked)
 
 
+@pytest.fixture
+async def query(kafka_oap: Oap) -> AsyncIterator[OapQuery]:
+    """Ask the one OAP that takes in all three transports."""
+    async with OapQuery(kafka_oap.http_address) as client:
+        yield client
+
+
 @on_both("grpc")
-async def test_grpc_carries_traces_logs_meters_and_events(server: str, oap: Oap, query: OapQuery) -> None:
-    environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address, "SW_AGENT_METER_REPORTER_PERIOD": "1"}
+async def test_grpc_carries_traces_logs_meters_and_events(server: str, kafka_oap: Oap, query: OapQuery) -> None:
+    environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": kafka_oap.grpc_address, "SW_AGENT_METER_REPORTER_PERIOD": "1"}
     with serve_pair(server, environ, _suffix()) as pair:
         trace_id = await _order(pair, query)
         instance = await _sees_meters(query, pair)
@@ -41,8 +49,8 @@ async def test_grpc_carries_traces_logs_meters_and_events(server: str, oap: Oap,
 
 
 @on_both("http")
-async def test_http_carries_traces_logs_and_events(server: str, oap: Oap, query: OapQuery) -> None:
-    environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.http_address, "SW_AGENT_PROTOCOL": "http"}
+async def test_http_carries_traces_logs_and_events(server: str, kafka_oap: Oap, query: OapQuery) -> None:
+    environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": kafka_oap.http_address, "SW_AGENT_PROTOCOL": "http"}
     with serve_pair(server, environ, _suffix()) as pair:
         trace_id = await _order(pair, query)
     await _sees_logs_under_the_trace(query, pair, trace_id)
@@ -51,17 +59,16 @@ async def test_http_carries_traces_logs_and_events(server: str, oap: Oap, query:
 
 
 @on_both("kafka")
-async def test_kafka_carries_traces_logs_and_meters(server: str, kafka: Kafka, kafka_oap: Oap) -> None:
+async def test_kafka_carries_traces_logs_and_meters(server: str, kafka: Kafka, query: OapQuery) -> None:
     environ = {
         "SW_KAFKA_BOOTSTRAP_SERVERS": kafka.address,
         "SW_AGENT_PROTOCOL": "kafka",
         "SW_AGENT_METER_REPORTER_PERIOD": "1",
     }
-    async with OapQuery(kafka_oap.http_address) as query:
-        with serve_pair(server, environ, _suffix()) as pair:
-            trace_id = await _order(pair, query)
-            await _sees_meters(query, pair)
-        await _sees_logs_under_the_trace(query, pair, trace_id)
+    with serve_pair(server, environ, _suffix()) as pair:
+        trace_id = await _order(pair, query)
+        await _sees_meters(query, pair)
+    await _sees_logs_under_the_trace(query, pair, trace_id)
 
 
 def _suffix() -> str:

@@ -29,11 +29,10 @@ HEAD = """\
 # The fault matrix
 
 What can go wrong around the agent, and how it is proven that [the contract](contract.md) holds then. A number is how
-many tests cover the cell. A nightly run has all of them, and fails when it skips one; a change is not merged when a cell
-that has a meaning has none. `make test` runs what is quick, on one event loop, and `.ci/run` on the others. Tests of what
-depends on no event loop run without one, and count for none. `n/a` has no
-meaning there, for the reason below the row. Faults in any order
-and at any time are in [the simulated world](world.md).
+many tests cover the cell. The nightly runs all of them, and fails if one is skipped. A change is not merged if a cell
+that has a meaning has no test. `make test` runs what is quick, on one event loop, and `.ci/run` runs it on the others.
+Tests of what depends on no event loop run without one, and count for none. `n/a` has no meaning there, for the reason
+below the row. Faults in any order and at any time are in [the simulated world](world.md).
 """
 
 

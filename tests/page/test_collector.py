@@ -94,6 +94,7 @@ def page(open_tab: Callable[..., Tab], served: Served) -> Page:
     return open_tab(served).open()
 
 
+@pytest.mark.gate
 def test_from_the_list_to_the_waterfall_and_its_log_line(page: Page) -> None:
     row = page.locator(".trace-row")
     expect(row).to_have_count(1)

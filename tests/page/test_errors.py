@@ -31,6 +31,7 @@ shop.money.ConversionError: XAU
 of two lines"""
 
 
+@pytest.mark.gate
 def test_groups_lead_to_their_failures_and_these_to_span_and_logs(tab: Tab, crowded: StandIn) -> None:
     known = crowded.answers.errors({})
     page = tab.open("#/errors")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from .browser import Tab
 
 
+@pytest.mark.gate
 def test_the_page_opens_on_what_is_amiss_and_leads_to_its_evidence(tab: Tab) -> None:
     page = tab.open("")
     expect(page.locator("h1")).to_have_text("Findings")

@@ -26,6 +26,7 @@ def _state(page: Page, state: str) -> None:
     expect(page.locator(".state")).to_have_attribute("data-state", state)
 
 
+@pytest.mark.gate
 def test_new_traces_appear_at_the_top_by_themselves(open_tab: Callable[..., Tab], small: StandIn) -> None:
     page = open_tab(small).open()
     expect(page.locator(".traces .total")).to_have_text("60 traces")

@@ -66,6 +66,7 @@ def test_a_profile_that_no_instance_took_says_why_and_can_be_asked_for_again(
     expect(page.get_by_text("Waiting until an agent of mailer asks.")).to_be_visible()
 
 
+@pytest.mark.gate
 def test_the_flame_graph_shows_the_slow_call_and_what_it_awaited(tab: Tab) -> None:
     page = tab.open(PROFILE)
     legend = page.get_by_label("How the time divides").get_by_role("listitem")

@@ -29,6 +29,7 @@ def _culprit(trace: Record) -> Record:
     return span
 
 
+@pytest.mark.gate
 def test_the_waterfall_shows_every_span_across_the_services(tab: Tab, failed: Record) -> None:
     page = tab.open(f"#/traces/{failed['trace_id']}")
     expect(page.locator(SPANS)).to_have_count(len(failed["spans"]))
@@ -54,6 +55,7 @@ def test_bars_lie_where_their_times_are(tab: Tab, failed: Record) -> None:
         assert width == pytest.approx((span["end"] - span["start"]) / failed["duration"] * 100, abs=0.5)
 
 
+@pytest.mark.gate
 def test_the_details_of_a_failed_span(tab: Tab, failed: Record) -> None:
     culprit = _culprit(failed)
     page = tab.open(f"#/traces/{failed['trace_id']}")

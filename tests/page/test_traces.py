@@ -18,6 +18,7 @@ def _total(page: Page) -> str:
     return page.locator(".traces .total").inner_text()
 
 
+@pytest.mark.gate
 def test_the_list_of_ten_thousand_is_there_with_few_elements(tab: Tab) -> None:
     page = tab.open()
     expect(page.locator(".traces .total")).to_have_text("10,000 traces")
@@ -65,6 +66,7 @@ def test_every_row_is_there_once_and_in_order(tab: Tab) -> None:
     assert len({address for _, address in seen}) == len(seen) > 290
 
 
+@pytest.mark.gate
 def test_search_by_text_narrows_and_is_in_the_address(tab: Tab) -> None:
     page = tab.open()
     page.get_by_role("combobox", name="Query").fill("health")
@@ -258,6 +260,7 @@ def test_nothing_found_says_so(tab: Tab) -> None:
     expect(page.locator(ROWS).first).to_be_visible()
 
 
+@pytest.mark.gate
 def test_keys_walk_open_and_come_back(tab: Tab) -> None:
     page = tab.open()
     expect(page.locator(ROWS).first).to_be_visible()

@@ -24,6 +24,7 @@ READY = {
 }
 
 
+@pytest.mark.gate
 def test_services_and_their_endpoints_lead_to_traces(tab: Tab, crowded: StandIn) -> None:
     page = tab.open("#/services")
     known = crowded.answers.services({})["services"]
@@ -55,6 +56,7 @@ def test_a_long_name_of_a_service_leaves_the_numbers_in_sight(
     assert page.locator(".table td, .opener").evaluate_all(right) <= width
 
 
+@pytest.mark.gate
 def test_the_map_shows_who_calls_whom(tab: Tab, crowded: StandIn) -> None:
     known = crowded.answers.map({})
     page = tab.open("#/map")
@@ -130,6 +132,7 @@ def test_logs_scroll_without_end_and_stay_few(tab: Tab, crowded: StandIn) -> Non
     assert page.locator(".log-row").count() < 60
 
 
+@pytest.mark.gate
 def test_meters_are_charts_with_what_was_measured(tab: Tab, crowded: StandIn) -> None:
     page = tab.open("#/meters?service=shop")
     instance = crowded.answers.instances({"service": "shop"})["instances"]
@@ -174,6 +177,7 @@ def test_every_view_fits_its_width(open_tab: Callable[..., Tab], crowded: StandI
         assert beyond == []
 
 
+@pytest.mark.gate
 def test_number_keys_change_the_view(tab: Tab) -> None:
     page = tab.open()
     expect(page.locator(READY["traces"]).first).to_be_visible()
