@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,26 +29,31 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         seconds(text)
 
 
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What a command says that fails, where this Python could reach others."""
+    monkeypatch.setattr(sys, "remote_exec", lambda *_: None, raising=False)
+
+    def refused(pid: object, command: str = "attach") -> str:
+        assert cli.main([command, str(pid)]) == 1
+        return capsys.readouterr().err
+
+    return refused
+
+
 @pytest.mark.parametrize("command", ["attach", "detach"])
-def test_an_older_python_is_named(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delattr(sys, "remote_exec", raising=False)
-    assert cli.main([command, str(os.getpid())]) == 1
-    version = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
-    said = f"Python 3.14 or later is needed for it, and this is {version}\n"
-    assert capsys.readouterr().err == f"swagent {command}: {said}"
+def test_an_older_python_is_named(command: str, monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]) -> None:
+    monkeypatch.delattr(sys, "remote_exec")
+    said = f"Python 3.14 or later is needed for it, and this is Python {sys.version_info[0]}.{sys.version_info[1]}\n"
+    assert refusal(os.getpid(), command) == f"swagent {command}: {said}"
 
 
-def test_a_process_that_is_not_there_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "remote_exec", None, raising=False)
-    monkeypatch.setattr(sys, "remote_exec", lambda *_: None)
+def test_a_process_that_is_not_there_or_cannot_be_is_named(refusal: Callable[..., str]) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
-    assert cli.main(["attach", str(ended.pid)]) == 1
-    assert capsys.readouterr().err == f"swagent attach: there is no process {ended.pid}\n"
+    assert refusal(ended.pid) == f"swagent attach: there is no process {ended.pid}\n"
+    number = "99999999999999999999"
+    assert f"swagent attach: process {number} cannot be reached: " in refusal(number)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/exe"), reason="the version is read from /proc")
@@ -55,27 +61,16 @@ def test_a_process_that_is_not_there_is_named(
     ("needed", "said"), [((9, 9), "runs Python {}; 3.14 or later is needed"), ((3, 0), "use that one")]
 )
 def test_another_version_is_named(
-    needed: tuple[int, int], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    needed: tuple[int, int], said: str, monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
 ) -> None:
     found = remote_execution._version_of(os.getpid())
     if found is None:
         pytest.skip("this Python's files have no version in their names")
     assert found == sys.version_info[:2]
-    monkeypatch.setattr(sys, "remote_exec", lambda *_: None, raising=False)
     monkeypatch.setattr(remote_execution, "_NEEDED", needed)
     if needed == (3, 0):
         monkeypatch.setattr(remote_execution, "_version_of", lambda _: (3, 99))
-    assert cli.main(["attach", str(os.getpid())]) == 1
-    version = f"{found[0]}.{found[1]}"
-    assert said.format(version) in capsys.readouterr().err
-
-
-def test_a_number_that_is_no_process_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "remote_exec", lambda *_: None, raising=False)
-    assert cli.main(["attach", "99999999999999999999"]) == 1
-    assert "swagent attach: process 99999999999999999999 cannot be reached: " in capsys.readouterr().err
+    assert said.format(f"{found[0]}.{found[1]}") in refusal(os.getpid())
 
 
 def test_a_folder_is_given_away_last_and_no_link_is_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

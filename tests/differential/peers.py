@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from typing_extensions import Self
 
-from differential.service_peers import provider_peer, search_peer
 from differential.web_peer import web_peer
+from instrument.http_peer import Answer, Request, http_peer
+from instrument.llm_peer import Provider
 from kit.servers import collector_thread, dead_address
 from swagent.collector.store.trace_records import Segment
 
@@ -52,6 +54,23 @@ class Peers:
             if name not in self._started:
                 self._started[name] = self._stack.enter_context(PEERS[name]())
         return {key: value for name in names for key, value in self._started[name].items()} | self._common
+
+
+@contextmanager
+def _answering(answer: Callable[[Request], Answer]) -> Iterator[Mapping[str, str]]:
+    with http_peer(answer) as peer:
+        yield {"URL": peer.url, "HOST": peer.address}
+
+
+def _search(request: Request) -> Answer:
+    """As a search engine with an index of one document."""
+    sent, hits = request.body.decode("latin-1"), {"hits": [{"_id": "17"}]}
+    status, said = 200, {"_id": "17", "found": True, "hits": hits, "sent": sent}
+    if request.path.startswith("/missing"):
+        status, said = 404, {"error": "index_not_found_exception", "status": 404}
+    elif request.path.startswith("/busy"):
+        status, said = 503, {"error": "unavailable", "status": 503}
+    return Answer(status, said, (("content-type", "application/json"), ("x-elastic-product", "Elasticsearch")))
 
 
 @contextmanager
@@ -124,6 +143,7 @@ def _kafka() -> Iterator[Mapping[str, str]]:
 
 
 PEERS: dict[str, Callable[[], AbstractContextManager[Mapping[str, str]]]] = {
-    "http": web_peer, "search": search_peer, "provider": provider_peer, "redis": _redis, "postgres": _postgres,
-    "mariadb": _mariadb, "rabbitmq": _rabbitmq, "mongo": _mongo, "bolt": _bolt, "kafka": _kafka,
+    "http": web_peer, "search": partial(_answering, _search), "provider": partial(_answering, Provider().answer),
+    "redis": _redis, "postgres": _postgres, "mariadb": _mariadb, "rabbitmq": _rabbitmq, "mongo": _mongo,
+    "bolt": _bolt, "kafka": _kafka,
 }  # fmt: skip

@@ -6,6 +6,7 @@ namespace. Each outcome is looked at, and an error ends its line alone.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -116,12 +117,39 @@ class Program:
         return "\n".join(f"{name} = {text}" for name, text in self.lines)
 
 
-def call(path: str, required: int = 0, positional: int | None = None, /, **arguments: Any) -> Call:
-    """A call, tersely: each keyword is a parameter, with one expression or several; `_rest`, `_follow` and `_weight`
-    are the call's own. Without `positional` all may be given by position."""
-    own = {name.strip("_"): arguments.pop(name) for name in ("_rest", "_follow", "_weight") if name in arguments}
-    many = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in arguments.items()}
-    return Call(path, many, required, len(many) if positional is None else positional, **own)
+def choices(text: str) -> tuple[str, ...]:
+    """The expressions of a text, with ` | ` between them."""
+    return tuple(text.split(" | "))
+
+
+def lines(text: str) -> Iterator[Line]:
+    """Each of a text's expressions as a line."""
+    return map(Line, choices(text))
+
+
+_HEAD = re.compile(r"(.+?)(?: (\d+)(?:/(\d+))?)?(?: x(\d+))?")
+_NEXT = re.compile(r"; (?=(?:\*|\w+) = )")
+
+
+def call(head: str, parameters: str = "", /, **more: Any) -> Call:
+    """A call, tersely.
+
+    :param head: `PATH [REQUIRED[/POSITIONAL]] [xWEIGHT]`; without `POSITIONAL` all may be given by position
+    :param parameters: `NAME = CHOICES; NAME = CHOICES ...`; `*` is the name of further arguments by position
+    :param more: further parameters, with their choices; `_rest` and `_follow` are the call's own
+    """
+    matched = _HEAD.fullmatch(head)
+    assert matched is not None
+    path, required, positional, weight = matched.groups()
+    said = dict(each.split(" = ", 1) for each in _NEXT.split(parameters) if each)
+    rest, follow = more.pop("_rest", said.pop("*", ())), more.pop("_follow", ())
+    arguments = {name: _listed(value) for name, value in {**said, **more}.items()}
+    most = len(arguments) if positional is None else int(positional)
+    return Call(path, arguments, int(required or 0), most, _listed(rest), _listed(follow), int(weight or 1))
+
+
+def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
+    return choices(value) if isinstance(value, str) else tuple(value)
 
 
 def draw(world: World, seed: int) -> Program:

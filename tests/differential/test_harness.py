@@ -6,16 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from differential.comparison import Difference, compare
+from differential.comparison import compare
 from differential.harness import Harness, seeds_of
-from differential.known import unknown
 from differential.observation import observe
 from differential.peers import Peers
 from differential.planted import PLANTED
 from differential.program import Line, Program, World, draw
 from differential.registry import all_worlds
 from differential.run import run_world
-from differential.shrinking import shorten
 
 _WORLDS = all_worlds()
 
@@ -68,22 +66,10 @@ def test_every_call_of_a_world_is_python(name: str) -> None:
             compile(f"async def line(): {text}", name, "exec")
 
 
-def test_a_program_is_shortened_to_the_lines_that_differ() -> None:
-    lines = tuple((f"r{number}", "r2.a" if number == 5 else f"f({number})") for number in range(9))
-    shorter = shorten(Program("w", 1, "", True, lines), lambda each: ("r5", "r2.a") in each.lines)
-    assert [name for name, _ in shorter.lines] == ["r2", "r5"]
-
-
 def test_values_that_differ_by_nature_count_as_the_same() -> None:
     left = observe([("127.0.0.1", 4711), object(), "at 127.0.0.1:4711 in 0x7f001234", {"sw8": "1-a"}])
     right = observe([("127.0.0.1", 815), object(), "at 127.0.0.1:815 in 0x7faabbcc", {}])
     assert left == right
-
-
-def test_a_difference_says_where_it_is() -> None:
-    program = Program("w", 1, "", True, (("r0", "f()"),))
-    (found,) = compare(program, {"lines": [{"value": "int 1"}]}, {"lines": [{"value": "int 2"}]})
-    assert (found.line, found.place, found.bare, found.agent) == ("f()", "value", "int 1", "int 2")
 
 
 def test_a_value_that_one_side_has_more_is_a_difference_of_its_own() -> None:
@@ -107,21 +93,3 @@ def test_what_has_no_order_is_compared_without_one() -> None:
     agent = {"ends": ["b", "a"], "warnings": [["W", "b", "x.py"], ["W", "a", "wrapper.py"]]}
     assert [str(each.place) for each in compare(program, bare, agent)] == ["warnings/0/2"]
     assert [each.place for each in compare(program, {"ends": ["a", "a"]}, {"ends": ["a"]})] == ["ends/0"]
-
-
-def test_a_known_difference_is_known_after_any_other() -> None:
-    difference = Difference("", "events/3", "(nothing)", "x" * 2000 + "lifespan.startup.complete")
-    assert unknown("asgi", [difference]) == []
-    assert len(str(difference)) < 1500
-    assert unknown("asgi", [difference._replace(agent="x")]) != []
-
-
-def test_errors_are_observed_with_their_chains() -> None:
-    def chained(cause: Exception) -> BaseException:
-        try:
-            raise LookupError("above") from cause
-        except LookupError as error:
-            return error
-
-    assert observe(chained(ValueError("a"))) != observe(chained(ValueError("b")))
-    assert observe(chained(ValueError("a"))) == observe(chained(ValueError("a")))

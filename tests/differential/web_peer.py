@@ -35,11 +35,11 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/stream":
             self._stream()
         elif path == "/moved":
-            self.send(302, b"", location="/echo?moved=1")
+            self._send(302, b"", location="/echo?moved=1")
         elif path == "/again":
-            self.send(302, b"", location="/again")
+            self._send(302, b"", location="/again")
         elif path == "/text":
-            self.send(200, b"caf\xe9\r\nline\n", content_type="text/plain; charset=latin-1", set_cookie="a=1")
+            self._send(200, b"caf\xe9\r\nline\n", content_type="text/plain; charset=latin-1", set_cookie="a=1")
         else:
             self._say(path, body)
 
@@ -48,9 +48,9 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name: value for name, value in headers.items() if name not in (*ADDED, *_VARYING)}
         said = {"method": self.command, "path": self.path, "headers": headers, "body": body.decode("latin-1")}
         status = int(path[8:11]) if path.startswith("/status/") else 200
-        self.send(status, json.dumps(said).encode(), content_type="application/json", x_peer="web")
+        self._send(status, json.dumps(said).encode(), content_type="application/json", x_peer="web")
 
-    def send(self, status: int, body: bytes, **headers: str) -> None:
+    def _send(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
@@ -83,9 +83,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def web_peer(handler: type[Handler] = Handler) -> Iterator[Mapping[str, str]]:
+def web_peer() -> Iterator[Mapping[str, str]]:
     """One that answers."""
-    with WebPeer(("127.0.0.1", 0), handler) as peer:
+    with WebPeer(("127.0.0.1", 0), Handler) as peer:
         thread = threading.Thread(target=peer.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -7,22 +7,13 @@ from typing import Any
 
 import pytest
 
+from javascript.test_trace_logic import span as made
+
 Ask = Callable[..., Any]
 
 
 def span(name: str, parent: str | None, operation: str, start: int = 0, end: int = 10, **more: Any) -> dict[str, Any]:
-    return {
-        "id": name,
-        "parent": parent,
-        "operation": operation,
-        "start": start,
-        "end": end,
-        "kind": "local",
-        "component": "",
-        "service": "shop",
-        "error": False,
-        **more,
-    }
+    return made(name, parent, start, end, operation=operation, **more)
 
 
 ROWS = "found.map(({ a, b, depth }) => [a?.id ?? '', b?.id ?? '', depth])"

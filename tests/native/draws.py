@@ -15,51 +15,21 @@ ROUTES = [SimpleNamespace(path=path) for path in (
     "/weird \"quoted\"\n\0/{x}",
 )]  # fmt: skip
 PATHS = [
-    "/",
-    "/items/7",
-    "/orders/1/lines/2",
-    "/users",
-    "/файлы/x",
-    "/files/a.js",
-    "/a" * 900,
-    "",
-    "*",
-    "/\udc80",
+    "/", "/items/7", "/orders/1/lines/2", "/users", "/файлы/x", "/files/a.js", "/a" * 900, "", "*", "/\udc80",
     "/%00",
-]
+]  # fmt: skip
 HOSTS = [b"shop.test", b"127.0.0.1:8000", b"", b"\xff\xfe", "магазин".encode(), b"a" * 300, b"[::1]:80"]
 METHODS = ["GET"] * 6 + ["POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "get", "PROPFIND", ""]
 CLIENTS: list[Any] = [("192.0.2.1", 5000), ("192.0.2.1", 5001), ["::1", 1], None, ("unix:", None), ("a" * 60, 65535),
                       (), ("10.0.0.1", "80"), ("клиент", 1)]  # fmt: skip
 STATUSES: list[Any] = [200] * 8 + [201, 204, 302, 304, 400, 404, 418, 500, 503, 599, "200", 99, 0, 1000, True]
 TEXTS = [
-    "",
-    "done",
-    "price of %s",
-    "naïve ☃",
-    "a\x00b",
-    "\udc80",
-    "x" * 5000,
-    "two\nlines",
-    "%",
-    "{}",
-    "паром",
+    "", "done", "price of %s", "naïve ☃", "a\x00b", "\udc80", "x" * 5000, "two\nlines", "%", "{}", "паром",
     "🚢" * 40,
-]
+]  # fmt: skip
 VALUES: list[Any] = [
-    0,
-    -1,
-    1.5,
-    True,
-    None,
-    "text",
-    b"bytes",
-    ("a", 1),
-    {"key": "value"},
-    10**30,
-    "\udc80",
-    float("nan"),
-]
+    0, -1, 1.5, True, None, "text", b"bytes", ("a", 1), {"key": "value"}, 10**30, "\udc80", float("nan"),
+]  # fmt: skip
 CALL_TAGS = [(), (("db.type", "PostgreSQL"),), (("db.statement", "SELECT 1"), ("имя", "☃"), ("long", "x" * 2048))]
 STATEMENTS: list[Any] = [
     "SELECT 1", "INSERT INTO заказы VALUES (1)", "COMMIT", "SELECT a FROM b -- " + "x" * 2000, b"SELECT 2", "", None, 7,

@@ -216,35 +216,43 @@ def unawaited(scope: Any, receive: Any, send: Any) -> Any:
     raise ValueError("before")
 
 
-def _lives() -> list[tuple[Served, Callable[[Served], object]]]:
-    def fail(served: Served) -> None:
-        try:
-            served.serve(scope_of())
-        except ValueError:
-            return
+Life = tuple[Served, Callable[[Served], object]]
+
+
+def lives() -> dict[str, Life]:
+    """Each kind of request: an application, and how it is asked."""
+
+    def serve(served: Served) -> None:
+        served.serve(scope_of())
+
+    def cancel(served: Served) -> None:
+        served.cancel(scope_of())
+
+    def abandon(served: Served) -> None:
+        served.abandon(scope_of())
 
     sw8 = [(b"host", b"shop.test"), (b"sw8", SW8_OF_ANOTHER)]
-    return [
-        (Served(plain), lambda served: served.serve(scope_of())),
-        (Served(plain), lambda served: served.serve(scope_of(headers=sw8))),
-        (Served(plain), lambda served: served.serve(scope_of(path=7, client=7, headers=[(b"host",)]))),
-        (Served(pausing), lambda served: served.serve(scope_of())),
-        (Served(pausing), lambda served: served.cancel(scope_of())),
-        (Served(pausing), lambda served: served.abandon(scope_of())),
-        (Served(nesting), lambda served: served.serve(scope_of())),
-        (Served(calling), lambda served: served.serve(scope_of())),
-        (Served(asking), lambda served: served.serve(scope_of())),
-        (Served(fetching), lambda served: served.serve(scope_of())),
-        (Served(querying), lambda served: served.serve(scope_of())),
-        (Served(querying), lambda served: served.cancel(scope_of())),
-        (Served(querying), lambda served: served.abandon(scope_of())),
-        (Served(failing), fail),
-        (Served(unawaited), fail),
-        (Served(plain, time_split_every=1), lambda served: served.serve(scope_of())),
-    ]
+    return {
+        "plain": (Served(plain), serve),
+        "called": (Served(plain), lambda served: served.serve(scope_of(headers=sw8))),
+        "odd": (Served(plain), lambda served: served.serve(scope_of(path=7, client=7, headers=[(b"host",)]))),
+        "split": (Served(plain, time_split_every=1), serve),
+        "pausing": (Served(pausing), serve),
+        "cancelled": (Served(pausing), cancel),
+        "closed": (Served(pausing), abandon),
+        "nesting": (Served(nesting), serve),
+        "calling": (Served(calling), serve),
+        "asking": (Served(asking), serve),
+        "fetching": (Served(fetching), serve),
+        "querying": (Served(querying), serve),
+        "cancelled query": (Served(querying), cancel),
+        "closed query": (Served(querying), abandon),
+        "failing": (Served(failing), serve),
+        "unawaited": (Served(unawaited), serve),
+    }
 
 
-def _alive(lives: list[tuple[Served, Any]]) -> dict[str, int]:
+def _alive(lives: list[Life]) -> dict[str, int]:
     """Counts of live objects, and of references to long-lived ones: those stay, however often one is forgotten."""
     for served, _ in lives:
         served.count()
@@ -261,23 +269,27 @@ def repeat(count: int) -> dict[str, tuple[int, int]]:
     """Make so many requests; what is alive before and after, where that is not the same."""
     logging.getLogger("swagent").setLevel(logging.CRITICAL)
     logging.lastResort = None
-    lives = _lives()
-    lives[3][0].recorder.begin()
-    rounds = count // len(lives)
+    kinds = lives()
+    began = kinds["pausing"][0].recorder
+    began.begin()
+    listed = [*kinds.values()]
+    rounds = count // len(listed)
 
     def run(most: int) -> None:
         for at in range(most):
-            for served, live in lives:
-                live(served)
+            for served, live in listed:
+                # of the application
+                with contextlib.suppress(ValueError):
+                    live(served)
             if at % 50 == 0:
-                for served, _ in lives:
+                for served, _ in listed:
                     served.count()
 
     run(min(rounds, _FEW))
-    before = _alive(lives)
+    before = _alive(listed)
     run(rounds)
-    after = _alive(lives)
-    lives[3][0].recorder.end()
+    after = _alive(listed)
+    began.end()
     return {name: (number, after[name]) for name, number in before.items() if after[name] != number}
 
 

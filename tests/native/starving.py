@@ -15,11 +15,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from native.one_request import Served, asking, calling, failing, fetching, nesting, pausing, plain, querying, scope_of
+from native.one_request import Served, lives
 
 _MOST = 3000
 _PATIENCE = 100
-_SW8 = b"1-dHJhY2UtMQ==-c2VnbWVudC0x-3-d2Vi-d2ViLTE=-R0VUOi9jYXJ0-c2hvcDo4MA=="
 
 
 def starve(served: Served, make: Callable[[Served], object], record: Callable[[], int]) -> Counter[str]:
@@ -72,20 +71,9 @@ def main() -> None:
     """Prints the outcomes of each kind of request."""
     logging.getLogger("swagent").setLevel(logging.CRITICAL)
     logging.getLogger().addHandler(logging.NullHandler())
-    sw8 = [(b"host", b"shop.test"), (b"sw8", _SW8)]
-    kinds: dict[str, tuple[Served, Callable[[Served], object]]] = {
-        "plain": (Served(plain), lambda served: served.serve(scope_of())),
-        "called": (Served(plain), lambda served: served.serve(scope_of(headers=sw8))),
-        "pausing": (Served(pausing), lambda served: served.serve(scope_of())),
-        "nesting": (Served(nesting), lambda served: served.serve(scope_of())),
-        "calling": (Served(calling), lambda served: served.serve(scope_of())),
-        "asking": (Served(asking), lambda served: served.serve(scope_of())),
-        "fetching": (Served(fetching), lambda served: served.serve(scope_of())),
-        "querying": (Served(querying), lambda served: served.serve(scope_of())),
-        "failing": (Served(failing), lambda served: served.serve(scope_of())),
-        "cancelled": (Served(pausing), lambda served: served.cancel(scope_of())),
-        "closed": (Served(pausing), lambda served: served.abandon(scope_of())),
-    }
+    kinds = lives()
+    for name in ("odd", "split", "cancelled query", "closed query", "unawaited"):
+        del kinds[name]
     found: dict[str, dict[str, int]] = {}
     for name, (served, make) in kinds.items():
         served.recorder.begin()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -26,25 +27,21 @@ def _fake(monkeypatch: pytest.MonkeyPatch, api: int) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("value", ["", " ", "auto", "AUTO "])
-def test_the_accelerator_runs_where_it_is_installed(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        *((each, "") for each in ("", " ", "auto", "AUTO ")),
+        ("Off", "SW_AGENT_NATIVE is off"),
+        ("yes", "SW_AGENT_NATIVE is none of auto, off"),
+    ],
+)
+def test_the_variable_chooses(monkeypatch: pytest.MonkeyPatch, value: str, reason: str) -> None:
     module = _fake(monkeypatch, acceleration.API)
     monkeypatch.setenv("SW_AGENT_NATIVE", value)
-    assert acceleration.load() == (module, "")
-
-
-def test_the_variable_switches_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    _fake(monkeypatch, acceleration.API)
-    monkeypatch.setenv("SW_AGENT_NATIVE", "Off")
-    assert acceleration.load() == (None, "SW_AGENT_NATIVE is off")
-
-
-def test_a_value_without_a_meaning_leaves_python_and_fails_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    _fake(monkeypatch, acceleration.API)
-    monkeypatch.setenv("SW_AGENT_NATIVE", "yes")
-    assert acceleration.load() == (None, "SW_AGENT_NATIVE is none of auto, off")
-    with pytest.raises(ConfigError, match=r"SW_AGENT_NATIVE='yes' cannot be used; allowed: auto, off"):
-        Config.from_env()
+    assert acceleration.load() == (None if reason else module, reason)
+    if value == "yes":
+        with pytest.raises(ConfigError, match=r"SW_AGENT_NATIVE='yes' cannot be used; allowed: auto, off"):
+            Config.from_env()
 
 
 def test_one_of_another_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,33 +51,33 @@ def test_one_of_another_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -
     assert reason.startswith("swagent-native is of another version: ")
 
 
-def test_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_it_is_not_installed_or_built_for_another_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _fake(monkeypatch, acceleration.API)
     monkeypatch.setitem(sys.modules, "swagent_native", None)
     assert acceleration.load() == (None, "swagent-native is not installed")
-
-
-def test_where_it_is_built_for_another_python(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    _fake(monkeypatch, acceleration.API)
     monkeypatch.delitem(sys.modules, "swagent_native")
     monkeypatch.delitem(sys.modules, "swagent_native._native", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))
-    with open(f"{tmp_path}/swagent_native.py", "w") as file:
-        file.write("raise ImportError('undefined symbol: PyGone', name='swagent_native._native')")
+    broken = "raise ImportError('undefined symbol: PyGone', name='swagent_native._native')"
+    (tmp_path / "swagent_native.py").write_text(broken)
     assert acceleration.load() == (None, "swagent-native cannot be loaded: undefined symbol: PyGone")
 
 
-def test_another_interpreter_runs_python(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "version", "reason"),
+    [
+        ("pypy", "3.11.7", "it is for CPython, and this is pypy"),
+        *(
+            ("cpython", version, "it needs the global lock, and this is a free-threaded build")
+            for version in ("3.13.0 experimental free-threading build (main)", "3.14.0 free-threading build")
+        ),
+    ],
+)
+def test_another_interpreter_runs_python(monkeypatch: pytest.MonkeyPatch, name: str, version: str, reason: str) -> None:
     _fake(monkeypatch, acceleration.API)
-    monkeypatch.setattr(sys.implementation, "name", "pypy")
-    assert acceleration.load() == (None, "it is for CPython, and this is pypy")
-
-
-@pytest.mark.parametrize("version", ["3.13.0 experimental free-threading build (main)", "3.14.0 free-threading build"])
-def test_a_free_threaded_build_runs_python(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    _fake(monkeypatch, acceleration.API)
+    monkeypatch.setattr(sys.implementation, "name", name)
     monkeypatch.setattr(sys, "version", version)
-    assert acceleration.load() == (None, "it needs the global lock, and this is a free-threaded build")
+    assert acceleration.load() == (None, reason)
 
 
 def test_people_read_which_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,19 @@
-"""Made-up records that look real: a shop of five services, its traces, logs, meters, instances and ledgers.
+"""Made-up records that look real: a shop of five services, its traces and their logs.
 
-Deterministic for a seed, whatever was asked for before. The shapes are those of the page's JSON API.
+Deterministic for a seed, whatever was asked for before.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
+
+from swagent.collector.store.records import LogLine
+from swagent.collector.store.trace_records import Pairs, Reference, Segment, Span, SpanLog
 
 Record = dict[str, Any]
 
@@ -30,54 +34,45 @@ class Call:
 
     service: str
     operation: str
-    kind: str
-    component: str
-    layer: str
+    kind: str = "Local"
+    layer: str = "Unknown"
+    component: int = 0
     peer: str = ""
-    tags: tuple[tuple[str, str], ...] = ()
+    tags: Pairs = ()
     below: tuple[Call, ...] = ()
     share: float = 0.5
     may_fail: float = 0.0
 
 
-def _http(service: str, path: str, *below: Call, share: float = 0.6, may_fail: float = 0.0) -> Call:
+def _http(service: str, path: str, *below: Call, share: float = 0.6) -> Call:
     """A call over HTTP: the caller's exit span is made by `_remote`, this is the entry span."""
-    tags = (("http.method", path.split(":", 1)[0]), ("url", f"http://{service}{path.split(':', 1)[1]}"))
-    return Call(service, path, "entry", "Starlette", "http", "", tags, below, share, may_fail)
+    method, _, rest = path.partition(":")
+    tags = (("http.method", method), ("url", f"http://{service}{rest}"))
+    return Call(service, path, "Entry", "Http", 7014, "", tags, below, share)
 
 
 def _remote(caller: str, entry: Call) -> Call:
-    return Call(
-        caller, entry.operation, "exit", "HTTPX", "http", f"{entry.service}:8000", entry.tags[:1], (entry,), entry.share
-    )
+    peer = f"{entry.service}:8000"
+    return Call(caller, entry.operation, "Exit", "Http", 7019, peer, entry.tags[:1], (entry,), entry.share)
 
 
 def _sql(service: str, statement: str, share: float = 0.3, may_fail: float = 0.0) -> Call:
     tags = (("db.type", "postgresql"), ("db.statement", statement))
-    return Call(
-        service,
-        f"PostgreSQL/{statement.split()[0]}",
-        "exit",
-        "asyncpg",
-        "database",
-        "postgres:5432",
-        tags,
-        (),
-        share,
-        may_fail,
-    )
+    name = f"PostgreSQL/{statement.split()[0]}"
+    return Call(service, name, "Exit", "Database", 7016, "postgres:5432", tags, (), share, may_fail)
 
 
 def _cache(service: str, command: str) -> Call:
-    return Call(
-        service, f"Redis/{command}", "exit", "redis-py", "cache", "redis:6379", (("cache.cmd", command),), (), 0.05
-    )
+    tags = (("cache.cmd", command),)
+    return Call(service, f"Redis/{command}", "Exit", "Cache", 7, "redis:6379", tags, share=0.05)
 
 
 def _work(service: str, name: str, *below: Call, share: float = 0.4) -> Call:
-    return Call(service, name, "local", "", "", "", (), below, share)
+    return Call(service, name, below=below, share=share)
 
 
+TOPIC = (("mq.topic", "orders"),)
+CARDS = (("http.method", "POST"),)
 RESERVE = _http(
     "stock",
     "POST:/stock/{item}/reserve",
@@ -90,228 +85,107 @@ CHARGE = _http(
     "payments",
     "POST:/charges",
     _work("payments", "check fraud", share=0.25),
-    Call(
-        "payments",
-        "POST:/v1/charges",
-        "exit",
-        "HTTPX",
-        "http",
-        "api.cards.example:443",
-        (("http.method", "POST"),),
-        (),
-        0.6,
-        0.02,
-    ),
+    Call("payments", "POST:/v1/charges", "Exit", "Http", 7019, "api.cards.example:443", CARDS, (), 0.6, 0.02),
     share=0.4,
 )
-QUEUED = Call(
-    "shop",
-    "Kafka/orders/Producer",
-    "exit",
-    "kafka-python",
-    "mq",
-    "kafka:9092",
-    (("mq.topic", "orders"),),
-    (
-        Call(
-            "mailer",
-            "Kafka/orders/Consumer",
-            "entry",
-            "kafka-python",
-            "mq",
-            "kafka:9092",
-            (("mq.topic", "orders"),),
-            (
-                _work("mailer", "render mail"),
-                Call("mailer", "SMTP/send", "exit", "aiosmtplib", "unknown", "smtp:25", (), (), 0.5),
-            ),
-            0.9,
-        ),
-    ),
-    0.2,
+MAILED = (_work("mailer", "render mail"), Call("mailer", "SMTP/send", "Exit", peer="smtp:25"))
+CONSUMED = Call("mailer", "Kafka/orders/Consumer", "Entry", "MQ", 41, "kafka:9092", TOPIC, MAILED, 0.9)
+QUEUED = Call("shop", "Kafka/orders/Producer", "Exit", "MQ", 40, "kafka:9092", TOPIC, (CONSUMED,), 0.2)
+PRICE = _work("shop", "price", _cache("shop", "MGET"), share=0.15)
+ORDERED = _http(
+    "shop", "POST:/orders/{item}", PRICE, _remote("shop", RESERVE), _remote("shop", CHARGE), QUEUED, share=0.92
 )
-ORDER = _http(
-    "gateway",
-    "POST:/orders",
-    _remote(
-        "gateway",
-        _http(
-            "shop",
-            "POST:/orders/{item}",
-            _work("shop", "price", _cache("shop", "MGET"), share=0.15),
-            _remote("shop", RESERVE),
-            _remote("shop", CHARGE),
-            QUEUED,
-            share=0.92,
-        ),
-    ),
-)
-BROWSE = _http(
-    "gateway",
-    "GET:/items",
-    _remote(
-        "gateway",
-        _http("shop", "GET:/items", _cache("shop", "GET"), _sql("shop", "SELECT * FROM items LIMIT 50"), share=0.9),
-    ),
-)
-STOCK = _http(
-    "gateway",
-    "GET:/stock/{item}",
-    _remote("gateway", _http("stock", "GET:/stock/{item}", _cache("stock", "GET"), share=0.8)),
-)
+ORDER = _http("gateway", "POST:/orders", _remote("gateway", ORDERED))
+LISTED = (_cache("shop", "GET"), _sql("shop", "SELECT * FROM items LIMIT 50"))
+BROWSE = _http("gateway", "GET:/items", _remote("gateway", _http("shop", "GET:/items", *LISTED, share=0.9)))
+LOOK = _http("stock", "GET:/stock/{item}", _cache("stock", "GET"), share=0.8)
+STOCK = _http("gateway", "GET:/stock/{item}", _remote("gateway", LOOK))
 HEALTH = _http("stock", "GET:/health")
 ODD = _http("shop", "GET:/search", _work("shop", HOSTILE, _sql("shop", "SELECT * FROM items WHERE name = '<b>&amp;'")))
 TEMPLATES = ((ORDER, 30, 240.0), (BROWSE, 45, 38.0), (STOCK, 15, 17.0), (HEALTH, 9, 3.0), (ODD, 1, 30.0))
-COMPONENT_OF_FAILURE = (
-    ("event", "error"),
-    ("error.kind", "stock.errors.OutOfStock"),
-    ("message", "umbrella is sold out"),
-)
 
 
 @dataclass
 class Trace:
     """One trace while it is being made."""
 
-    number: int
-    start: int
+    id: str
     random: Random
-    spans: list[Record] = field(default_factory=list)
-    logs: list[Record] = field(default_factory=list)
+    spans: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
+    sources: dict[str, tuple[str, str]] = field(default_factory=dict)
+    logs: list[LogLine] = field(default_factory=list)
+    numbers: Counter[str] = field(default_factory=Counter)
 
     @property
-    def id(self) -> str:
-        return f"{Random(self.number).getrandbits(96):024x}.{self.number}"
+    def segments(self) -> list[Segment]:
+        return [Segment(self.id, name, *self.sources[name], tuple(spans)) for name, spans in self.spans.items()]
 
 
 def make_trace(number: int, start: int) -> Trace:
-    """The trace of that number; its spans in tree order."""
+    """The trace of that number."""
     random = Random(f"trace {number}")
-    trace = Trace(number, start, random)
-    (template, typical), *_ = random.choices(
+    trace = Trace(f"{Random(number).getrandbits(96):024x}.{number}", random)
+    ((template, typical),) = random.choices(
         [(each, ms) for each, _, ms in TEMPLATES], [each for _, each, _ in TEMPLATES]
     )
     # a few are very slow, most are near the typical time
     took = max(1.0, typical * random.lognormvariate(0, 0.45) * (random.uniform(4, 14) if random.random() < 0.02 else 1))
-    _add(trace, template, None, 0, float(start), took, f"seg{number}.0")
+    _add(trace, template, f"seg{number}.0", -1, float(start), took)
     return trace
 
 
 def make_deep_trace(start: int, spans: int) -> Trace:
     """One trace with very many spans: a batch job."""
-    trace = Trace(10**9, start, Random("deep"))
-    batch = Call("mailer", "nightly batch", "entry", "", "unknown")
-    root = _add(trace, batch, None, 0, float(start), spans * 4.0, "segdeep.0")
-    for index in range(spans - 1):
-        _add(trace, _work("mailer", f"mail {index}"), root, 1, start + index * 4.0, 3.0, "segdeep.0")
+    trace = Trace("deep", Random("deep"))
+    below = tuple(Call("mailer", f"mail {index}") for index in range(spans - 1))
+    _add(trace, Call("mailer", "nightly batch", "Entry"), "segdeep.0", -1, float(start), spans * 4.0)
+    for index, call in enumerate(below):
+        _add(trace, call, "segdeep.0", 0, start + index * 4.0, 3.0)
     return trace
 
 
-def _add(trace: Trace, call: Call, parent: str | None, depth: int, start: float, took: float, segment: str) -> str:
+def _add(
+    trace: Trace, call: Call, segment: str, parent: int, start: float, took: float, cause: Reference | None = None
+) -> bool:
+    """Returns whether it failed."""
     random = trace.random
-    span: Record = {
-        "id": f"{segment}:{sum(each['id'].startswith(segment + ':') for each in trace.spans) if depth < 9 else 0}",
-        "parent": parent,
-        "depth": depth,
-        "service": call.service,
-        "instance": instance_name(call.service, random.randrange(2)),
-        "operation": call.operation,
-        "kind": call.kind,
-        "layer": call.layer,
-        "component": call.component,
-        "peer": call.peer,
-        "start": round(start),
-        "end": round(start + took),
-        "error": False,
-        "tags": [list(each) for each in call.tags],
-        "logs": [],
-        "missing_parent": False,
-        "shift": 0,
-        "parents": [],
-        "consumers": [],
-    }
-    if segment == "segdeep.0":
-        span["id"] = f"{segment}:{len(trace.spans)}"
-    trace.spans.append(span)
-    at = start + took * 0.04
+    source = trace.sources.setdefault(segment, (call.service, instance_name(call.service, random.randrange(2))))
+    number = trace.numbers[segment]
+    trace.numbers[segment] += 1
+    at, is_failed = start + took * 0.04, False
     for below in call.below:
         spent = took * 0.92 * min(below.share, 0.95) * random.uniform(0.75, 1.0)
-        inner = f"{segment}.{len(trace.spans)}" if below.kind == "entry" else segment
-        _add(trace, below, span["id"], depth + 1, at, spent, inner)
-        at = min(at + spent * (1.03 if below.kind != "exit" or below.layer != "cache" else 1.0), start + took * 0.97)
-    _fail(trace, span, call)
-    return str(span["id"])
+        if below.kind == "Entry":
+            inner = f"{segment}.{number}"
+            reference = Reference("CrossProcess", trace.id, segment, number, *source, call.operation, call.peer)
+            is_failed |= _add(trace, below, inner, -1, at, spent, reference)
+        else:
+            is_failed |= _add(trace, below, segment, number, at, spent)
+        at = min(at + spent * (1.0 if below.layer == "Cache" else 1.03), start + took * 0.97)
+    times, tags = (round(start), round(start + took)), call.tags
+    logs: tuple[SpanLog, ...] = ()
+    place = (sum(times) // 2, *source, call.operation)
+    ids = (trace.id, segment, number)
+    if random.random() < call.may_fail:
+        message = "umbrella is sold out"
+        stack = STACK.replace("stock.", f"{call.service}.").replace("/stock/", f"/{call.service}/")
+        kind = ("error.kind", f"{call.service}.errors.OutOfStock")
+        is_failed, logs = True, (SpanLog(times[1], (("event", "error"), kind, ("message", message), ("stack", stack))),)
+        trace.logs.append(_log(place, ids, "ERROR", f"{message}\n{stack}"))
+    if call.kind == "Entry" and call.layer == "Http":
+        tags = (*tags, ("status_code", "500" if is_failed else "200"))
+        if random.random() < 0.06:
+            text = random.choice(("few left: {}", "slow answer for {}", "retrying {}")).format(random.choice(ITEMS))
+            trace.logs.append(_log(place, ids, random.choice(("WARNING", "WARNING", "INFO")), text))
+    made = Span(number, parent, *times, call.operation, call.peer, call.kind, call.layer, call.component, is_failed)
+    references = () if cause is None else (cause,)
+    trace.spans[segment].append(replace(made, tags=tags, logs=logs, references=references))
+    return is_failed
 
 
-def _fail(trace: Trace, span: Record, call: Call) -> None:
-    failed = trace.random.random() < call.may_fail
-    below = [each for each in trace.spans if each["parent"] == span["id"]]
-    if failed:
-        span["error"] = True
-        fields = [list(each) for each in (*COMPONENT_OF_FAILURE, ("stack", STACK))]
-        span["logs"].append({"time": span["end"], "fields": fields})
-        trace.logs.append(make_log(trace, span, "ERROR", "umbrella is sold out\n" + STACK))
-    elif any(each["error"] for each in below):
-        span["error"] = True
-    if span["kind"] == "entry" and span["layer"] == "http":
-        span["tags"].append(["status_code", "500" if span["error"] else "200"])
-        if trace.random.random() < 0.06:
-            text = trace.random.choice(("few left: {}", "slow answer for {}", "retrying {}")).format(
-                trace.random.choice(ITEMS)
-            )
-            trace.logs.append(make_log(trace, span, trace.random.choice(("WARNING", "WARNING", "INFO")), text))
-
-
-def make_log(trace: Trace, span: Record, level: str, text: str) -> Record:
-    segment, _, number = str(span["id"]).rpartition(":")
-    return {
-        "id": f"{trace.number}-{len(trace.logs)}",
-        "time": (span["start"] + span["end"]) // 2,
-        "service": span["service"],
-        "instance": span["instance"],
-        "level": level,
-        "logger": f"{span['service']}.app",
-        "text": text,
-        "trace_id": trace.id,
-        "segment_id": segment,
-        "span_id": int(number),
-        "endpoint": span["operation"],
-        "tags": [["thread", "MainThread"]],
-    }
-
-
-def summary(trace: Trace) -> Record:
-    """The trace as a row of the list."""
-    root = trace.spans[0]
-    return {
-        "trace_id": trace.id,
-        "start": trace.start,
-        "duration": root["end"] - root["start"],
-        "endpoint": root["operation"],
-        "service": root["service"],
-        "services": list(dict.fromkeys(each["service"] for each in trace.spans)),
-        "spans": len(trace.spans),
-        "errors": sum(each["error"] for each in trace.spans),
-        "failed": any(each["error"] for each in trace.spans),
-        "has_logs": bool(trace.logs),
-        "failure": _failure(trace),
-        "mostly": {"kind": "own", "text": "own code", "share": 0.5},
-    }
-
-
-def _failure(trace: Trace) -> Record | None:
-    """The deepest span that failed; a request failed because of it."""
-    failed = [each for each in trace.spans if each["error"]]
-    if not failed:
-        return None
-    fields = dict(failed[-1]["logs"][0]["fields"]) if failed[-1]["logs"] else {}
-    return {
-        "count": 1,
-        "kind": fields.get("error.kind", ""),
-        "status": "",
-        "service": failed[-1]["service"],
-        "is_handled": False,
-    }
+def _log(place: tuple[int, str, str, str], ids: tuple[str, str, int], level: str, text: str) -> LogLine:
+    tags = (("level", level), ("logger", f"{place[1]}.app"), ("thread", "MainThread"))
+    return LogLine(*place, "text", text, tags, "", *ids)
 
 
 def instance_name(service: str, number: int) -> str:
@@ -328,21 +202,14 @@ def wave(name: str, minute: float) -> float:
 
 def ledger_signals(service: str, offered: int) -> Iterator[Record]:
     """The reports of an agent; the mailer has been without its collector for a while, and lost some."""
-    lossy = service == "mailer"
     for signal, share in (("segment", 1.0), ("log", 0.2), ("meter", 0.1)):
         number = int(offered * share)
-        dropped = {"evicted": number // 60, "ambiguous": number // 300} if lossy and signal == "segment" else {}
-        refused = {"full": number // 90} if lossy and signal == "segment" else {}
+        is_lossy = service == "mailer" and signal == "segment"
+        dropped = {"evicted": number // 60, "ambiguous": number // 300} if is_lossy else {}
+        refused = {"full": number // 90} if is_lossy else {}
         queued, in_flight = (3, 20) if signal == "segment" else (0, 0)
         confirmed = number - sum(dropped.values()) - sum(refused.values()) - queued - in_flight
         yield {
-            "signal": signal,
-            "offered": number,
-            "confirmed": max(0, confirmed),
-            "refused": refused,
-            "dropped": dropped,
-            "queued": queued,
-            "in_flight": in_flight,
-            "spilled": 0,
-            "recovered": 0,
-        }
+            "signal": signal, "offered": number, "confirmed": max(0, confirmed), "refused": refused,
+            "dropped": dropped, "queued": queued, "in_flight": in_flight, "spilled": 0, "recovered": 0,
+        }  # fmt: skip

@@ -21,22 +21,15 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from page.answers import Answers
+from swagent.collector.api.app import PAGE
 from swagent.collector.api.assets import Assets
-
-PAGE = Path(__file__).parent.parent.parent / "swagent" / "collector" / "page"
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    b"content-security-policy": POLICY.encode(),
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-}
+from swagent.collector.api.models import ANSWERS
+from swagent.collector.api.profile_order import PATH as PROFILES
+from swagent.collector.gate import Gate
 
 
 class StandIn:
@@ -107,43 +100,13 @@ class StandIn:
         routes = [
             Route("/", index),
             Route("/api/live", self._stream),
-            Route("/api/status", _json(answers.status)),
-            Route("/api/services", _json(answers.services)),
-            Route("/api/services/{service:path}/endpoints", _json(answers.endpoints)),
-            Route("/api/instances", _json(answers.instances)),
-            Route("/api/traces", _json(answers.traces)),
-            Route("/api/traces/{trace_id:path}/findings", _json(answers.trace_findings)),
-            Route("/api/traces/{trace_id:path}", _json(answers.trace)),
-            Route("/api/findings", _json(answers.findings)),
-            Route("/api/errors", _json(answers.errors)),
-            Route("/api/errors/{group}", _json(answers.error_group)),
-            Route("/api/compare", _json(answers.compare)),
-            Route("/api/median", _json(answers.median)),
-            Route("/api/loop", _json(answers.loop)),
-            Route("/api/heatmap", _json(answers.heatmap)),
-            Route("/api/differences", _json(answers.differences)),
-            Route("/api/tags", _json(answers.tags)),
-            Route("/api/tags/{key:path}", _json(answers.tag_values)),
-            Route("/api/map", _json(answers.map)),
-            Route("/api/logs", _json(answers.logs)),
-            Route("/api/logs/{number}", _json(answers.log)),
-            Route("/api/processes", _json(answers.processes)),
-            Route("/api/process", _json(answers.process)),
-            Route("/api/losses", _json(answers.losses)),
-            Route("/api/meters", _json(answers.meters)),
-            Route("/api/meters/series", _json(answers.series, is_versioned=False)),
-            Route("/api/ledgers", _json(answers.ledgers)),
-            Route("/api/events", _json(answers.events)),
-            Route("/api/profiles", _json(answers.profiles)),
-            Route("/api/profiles", self._order, methods=["POST"]),
-            Route("/api/profiles/{task:path}", _json(answers.profile)),
+            Route(PROFILES, self._order, methods=["POST"]),
+            *(Route(path, _answering(answers, path)) for path in ("/api/status", *ANSWERS)),
             Mount("/assets", assets),
         ]
-        return _with_headers(Starlette(routes=routes))
+        return Gate(Starlette(routes=routes), "127.0.0.1", ("GET", "HEAD"), names_matter=True, orders=(PROFILES,))
 
     async def _order(self, request: Request) -> Response:
-        if request.headers["content-type"] != "application/json":
-            return JSONResponse({"error": "the body must be application/json"}, 415)
         made = self.answers.order_profile(await request.json())
         if made is None:
             return JSONResponse({"error": "'stock' is at another profile", "task": "waits"}, 409)
@@ -167,30 +130,39 @@ class StandIn:
             await changed.wait()
 
 
-def _json(answer: Callable[..., Any], is_versioned: bool = True) -> Callable[[Request], Response]:
-    answers: Answers = answer.__self__  # type: ignore[attr-defined]
+MADE_UP = {
+    "/api/status": Answers.status,
+    "/api/traces/{trace:path}/findings": Answers.trace_findings,
+    "/api/findings": Answers.findings,
+    "/api/instances": Answers.instances,
+    "/api/processes": Answers.processes,
+    "/api/process": Answers.process,
+    "/api/losses": Answers.losses,
+    "/api/meters": Answers.meters,
+    "/api/meters/series": Answers.series,
+    "/api/ledgers": Answers.ledgers,
+    "/api/events": Answers.events,
+    "/api/profiles": Answers.profiles,
+    "/api/profiles/{task:path}": Answers.profile,
+}
 
+
+def _answering(answers: Answers, path: str) -> Callable[[Request], Response]:
     def respond(request: Request) -> Response:
-        found = answer(**request.path_params, query=dict(request.query_params))
+        query = dict(request.query_params)
+        try:
+            if path in MADE_UP:
+                found = MADE_UP[path](answers, **request.path_params, query=query)  # type: ignore[operator]
+            else:
+                found = answers.ask(path, query, **request.path_params)
+        except ValueError as error:
+            return JSONResponse({"error": str(error)}, 400)
         if found is None:
-            return JSONResponse(
-                {"error": "Nothing of that name is kept here: it was never here, or made room for newer."}, 404
-            )
-        if is_versioned:
-            found = {"version": answers.version, **found}
+            name = ", ".join(map(str, request.path_params.values()))
+            return JSONResponse({"error": f"nothing is kept of {name!r}: it never came, or fell out"}, 404)
+        if path != "/api/meters/series":
+            found["version"] = answers.version
         return JSONResponse(found, headers={"cache-control": "no-store"})
-
-    return respond
-
-
-def _with_headers(app: ASGIApp) -> ASGIApp:
-    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *HEADERS.items()]
-            await send(message)
-
-        await app(scope, receive, send_with_headers)
 
     return respond
 
@@ -204,6 +176,7 @@ def serving(answers: Answers, port: int = 0) -> Any:
         yield stand_in
     finally:
         stand_in.stop()
+        answers.close()
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from page.axe import violations
 from page.browser import Tab
 from page.contrast import faint_texts
 from page.stand_in import StandIn
@@ -28,6 +29,7 @@ def places(crowded: StandIn) -> dict[str, tuple[str, str]]:
     found["error"] = (f"#/errors/{group['id']}", ".examples tbody tr")
     one, other = (each["trace_id"] for each in crowded.answers.traces({"limit": "2"})["traces"])
     found["compare"] = (f"#/compare/{one}/{other}", ".pair-row")
+    found["compare with"] = (f"#/compare/{one}", ".usual")
     process = crowded.answers.processes({})["processes"][0]
     found["process"] = (f"#/runtime/{process['service']}/{quote(process['instance'], safe='')}", ".strip canvas")
     found["services of a moment"] = (f"#/services?at={round(row['start'])}", ".table tbody tr")
@@ -37,16 +39,26 @@ def places(crowded: StandIn) -> dict[str, tuple[str, str]]:
     return found
 
 
+BEYOND = """() => [...document.querySelectorAll('main :is(button, input, select), nav a')]
+  .filter(each => each.checkVisibility() && !each.closest('.virtual, .map-box, .scroll'))
+  .filter(each => each.getBoundingClientRect().left < 0 || each.getBoundingClientRect().right > innerWidth)
+  .map(each => each.outerHTML.slice(0, 120))"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_have_contrast(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str) -> None:
-    tab = open_tab(crowded, scheme=scheme)
-    faint = {}
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_place_fits_its_width_has_contrast_and_breaks_no_rule_of_accessibility(
+    open_tab: Callable[..., Tab], crowded: StandIn, scheme: str, width: int
+) -> None:
+    tab = open_tab(crowded, scheme=scheme, width=width)
+    found = {}
     for name, (address, ready) in places(crowded).items():
         page = tab.open(address)
         expect(page.locator(ready).first).to_be_visible()
-        if found := faint_texts(page):
-            faint[name] = found
-    assert faint == {}
+        wide = page.evaluate("document.documentElement.scrollWidth") - width
+        if broken := [*faint_texts(page), *page.evaluate(BEYOND), *violations(page), *([wide] if wide else [])]:
+            found[name] = broken
+    assert found == {}
 
 
 def test_everything_that_can_be_pressed_has_a_name(tab: Tab) -> None:

@@ -128,13 +128,6 @@ def to_view(page: Page, name: str) -> None:
     page.get_by_role("navigation").get_by_role("link", name=name).click()
 
 
-def test_the_map_has_the_call(page: Page) -> None:
-    to_view(page, "Map")
-    expect(page.locator(".node")).to_have_count(3)
-    expect(page.locator("[data-edge='User shop']")).to_contain_text("/min")
-    expect(page.locator("[data-edge='shop stock']")).to_contain_text("100 % failed")
-
-
 def test_meters_are_charts(page: Page) -> None:
     to_view(page, "Meters")
     chart = page.locator("[data-meter=shop_orders]")

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from page.stand_in import PAGE
+from swagent.collector.api.app import PAGE
 
 SCRIPT = Path(__file__).with_name("vendored.py")
 OWN = sorted(

@@ -195,13 +195,3 @@ def test_an_unknown_profile_is_said_so(tab: Tab) -> None:
     expect(page.get_by_text("Not found")).to_be_visible()
     page.get_by_role("link", name="All profiles").click()
     expect(page.locator(".profiles tbody tr").first).to_be_visible()
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_profile_fits_its_width(open_tab: Callable[..., Tab], crowded: StandIn, width: int) -> None:
-    tab = open_tab(crowded, width=width)
-    for place, ready in (("", ".flame-bar"), ("?as=table&calls=all", ".call-table tr")):
-        page = tab.open(PROFILE + place)
-        expect(page.locator(ready).first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert page.locator(".scroll").evaluate("each => each.scrollWidth - each.clientWidth") <= 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Callable
@@ -404,15 +403,6 @@ def test_the_names_can_be_made_wider_and_stay_so(tab: Tab) -> None:
     expect(names).to_have_css("width", f"{after['width']:g}px")
     splitter.dblclick()
     expect(names).to_have_css("width", f"{before['width']:g}px")
-
-
-def test_deep_levels_are_kept_apart(tab: Tab) -> None:
-    spans = [made("0", None, 0, 1000, **ENTRY)]
-    spans += [made(str(each), str(each - 1), each, 1000 - each) | {"depth": each} for each in range(1, 40)]
-    page = show(tab, trace(*spans))
-    places = page.locator(f"{ROWS} .edge").evaluate_all("all => all.map(each => each.getBoundingClientRect().left)")
-    assert all(one < other for one, other in itertools.pairwise(places))
-    expect(page.locator("[data-span='20'] .depth")).to_have_text("21")
 
 
 def test_frames_open_in_an_editor_once_that_is_wanted(tab: Tab) -> None:

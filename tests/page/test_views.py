@@ -161,22 +161,6 @@ def test_a_counter_can_be_read_as_a_rate(tab: Tab) -> None:
     expect(rate).to_have_attribute("aria-pressed", "true")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_view_fits_its_width(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str, width: int) -> None:
-    tab = open_tab(crowded, width=width, scheme=scheme)
-    page = tab.open()
-    for name in VIEWS:
-        page.get_by_role("navigation").get_by_role("link", name=name.capitalize()).click()
-        expect(page.locator(READY[name]).first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        beyond = page.evaluate("""() => [...document.querySelectorAll('main :is(button, input, select), nav a')]
-          .filter(each => each.checkVisibility() && !each.closest('.virtual, .map-box, .scroll'))
-          .filter(each => each.getBoundingClientRect().left < 0 || each.getBoundingClientRect().right > innerWidth)
-          .map(each => each.outerHTML.slice(0, 120))""")
-        assert beyond == []
-
-
 @pytest.mark.gate
 def test_number_keys_change_the_view(tab: Tab) -> None:
     page = tab.open()

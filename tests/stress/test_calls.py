@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from record.recorded import recording
 from stress.calls.cases import CASES
 from stress.calls.command import main
-from swagent.opentelemetry import install, uninstall
 
 
 @pytest.mark.parametrize(("margin", "status"), [("100000", 0), ("0", 1)])
@@ -15,15 +13,3 @@ def test_the_table_and_the_verdict(margin: str, status: int, capsys: pytest.Capt
     assert main(["--rounds", "1", "--calls", "50", "--margin", margin]) == status
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[0] for line in lines[-len(CASES) :]] == [f"| {case.name}" for case in CASES]
-
-
-@pytest.mark.parametrize("case", CASES[1:], ids=lambda case: case.name)
-def test_each_call_records_one_span(case: object) -> None:
-    assert isinstance(case, type(CASES[0]))
-    assert install(instrument=False)
-    try:
-        with recording() as recorder:
-            case.call()
-    finally:
-        uninstall()
-    assert len(recorder.only.spans) == 1

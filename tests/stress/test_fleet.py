@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from stress.__main__ import main as stress
-from stress.fleet.clock import Clock
-from stress.fleet.collectors import Collector
 from stress.fleet.scenario import SCENARIOS, Outcome, run
 
 _AGE = 240.0
@@ -52,24 +49,3 @@ def test_agents_find_the_collectors_that_are_well(scenario: str) -> None:
 
 def test_one_seed_is_one_outcome() -> None:
     assert outcome("one dead", _AGE) == outcome("one dead", _AGE)
-
-
-def test_a_collector_takes_so_many_connections_a_second() -> None:
-    clock = Clock()
-    collector = Collector(clock, "10.0.0.1", 100.0)
-    waits = [collector.admit() for _ in range(1100)]
-    assert waits[0] == pytest.approx(0.012)
-    assert waits[99] == pytest.approx(1.002)
-    assert waits[-1] is None, "its queue is full"
-    clock.run_until(11.0)
-    assert collector.admit() == pytest.approx(0.012)
-
-
-def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["fleet", "--agents", "50", "--collectors", "2", "--ages", "0,100", "--scenarios"]
-    assert stress([*arguments, "rolling restart", "--jobs", "1"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[:3] for line in lines[2:]] == [
-        ["| rolling restart", "2", "none"],
-        ["| rolling restart", "2", "100 s"],
-    ]

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from ways.judging import Judged
 from ways.observed import Observed, differences, missing
 from ways.page import PAGE, unexplained, with_list
-from ways.result import keep_result, read_result
+from ways.result import read_result
 from ways.rows import KINDS, Row, Table, read_table, requirements
 
 ROW = Row("a script", "tools", "python script.py", says="total")
@@ -59,11 +58,6 @@ def test_the_comparison_sees_what_a_user_sees(changed: dict[str, Any], found: li
     assert differences(TABLE, ROW, BARE, dataclasses.replace(BARE, **changed)) == found
 
 
-def test_the_order_of_lines_counts_unless_it_is_left_to_chance() -> None:
-    row = dataclasses.replace(ROW, unordered=True)
-    assert differences(TABLE, row, BARE, dataclasses.replace(BARE, output="in 1 s\ntotal 3\n")) == []
-
-
 def test_a_bare_run_that_shows_nothing_is_no_measure() -> None:
     assert missing(ROW, BARE) == []
     assert missing(ROW, Observed(status=0)) == ["bare: 'total' is not in its output"]
@@ -77,26 +71,6 @@ def test_the_page_has_the_list_of_the_last_run() -> None:
     rows, kept = {each.name: each for each in read_table().rows}, read_result()
     assert list(unexplained(rows, kept)) == []
     assert PAGE.read_text() == with_list(PAGE.read_text(), rows, kept), "make ways"
-
-
-def test_what_was_not_run_is_not_in_the_list() -> None:
-    way = {"date": "2026-01-01", "name": "a script", "kind": "tools", "command": "swagent run -- python script.py"}
-    other = {**way, "name": "another", "date": "2026-01-03"}
-    kept = {"swagent": "1", "python": "3.11", "system": "Linux", "ways": [way, other]}
-    rows = {"a script": ROW, "another": ROW}
-    assert "between 2026-01-01 and 2026-01-03" in with_list("", rows, kept)
-    assert "| a script | `swagent run -- python script.py` |" in with_list("", rows, kept)
-    way["not_run"] = "it is not here"
-    assert "a script" not in with_list("", rows, kept)
-
-
-def test_a_run_of_some_rows_keeps_the_verdicts_on_the_others(tmp_path: Path) -> None:
-    path = tmp_path / "result.json"
-    keep_result(
-        [Judged("a", "tools", "old"), Judged("b", "tools", "old"), Judged("gone", "tools", "")], ["a", "b"], path
-    )
-    keep_result([Judged("b", "tools", "new")], ["b", "a"], path)
-    assert [(each["name"], each["command"]) for each in read_result(path)["ways"]] == [("b", "new"), ("a", "old")]
 
 
 def test_a_row_that_differs_needs_a_reason_and_a_reason_a_row_that_differs() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from differential.program import Line, World, call
+from differential.program import Line, World, call, choices, lines
 
 _ASGI = """
     import asyncio
@@ -84,25 +84,14 @@ _ASGI_APPS = """
             await plain(scope, receive, send)
     callable_ = Callable()
     """
-_APPS = (
-    "plain",
-    "looks",
-    "streams",
-    "fails",
-    "fails_later",
-    "by_name",
-    "odd",
-    "odd_status",
-    "nothing",
-    "none",
-    "late",
-    "sync",
-    "callable_",
+_APPS = choices(
+    "plain | looks | streams | fails | fails_later | by_name | odd | odd_status | nothing | none | "
+    "late | sync | callable_"
 )
 _MORE = {
-    "path": ("'/'", "'/items/7'", "'/nowhere'", "'/fail'", "'/caf\\xe9'", "'/stream'", "'/later'"),
-    "method": ("'GET'", "'POST'", "'HEAD'", "'OPTIONS'", "'ODD'"),
-    "headers": ("[(b'sw8', b'nonsense')]", "[(b'X-A', b'1')]", "[(b'accept', b'text/html')]"),
+    "path": "'/' | '/items/7' | '/nowhere' | '/fail' | '/caf\\xe9' | '/stream' | '/later'",
+    "method": "'GET' | 'POST' | 'HEAD' | 'OPTIONS' | 'ODD'",
+    "headers": "[(b'sw8', b'nonsense')] | [(b'X-A', b'1')] | [(b'accept', b'text/html')]",
     "body": "b'{\"a\": 1}'",
 }
 _LOOPS = ("asyncio", "uvloop", "trio")
@@ -112,37 +101,16 @@ ASGI = World(
     _ASGI + _ASGI_APPS,
     (
         call(
-            "await ask",
-            1,
-            5,
+            "await ask 1/5 x5",
             app=_APPS,
             **_MORE,
             more=(
-                "{'state': None}",
-                "{'client': None, 'server': None}",
-                "{'headers': []}",
-                "{'path': None}",
-                "{'method': None}",
-                "{'extensions': None, 'http_version': '2'}",
+                "{'state': None} | {'client': None, 'server': None} | {'headers': []} | {'path': None} | "
+                "{'method': None} | {'extensions': None, 'http_version': '2'}"
             ),
-            _weight=5,
         ),
-        call(
-            "await ask",
-            1,
-            1,
-            app=("talks", "refuses", "fails", "nothing"),
-            kind=("'websocket'",),
-            path="'/'",
-            _weight=2,
-        ),
-        call(
-            "await ask",
-            1,
-            1,
-            app=("nothing", "fails"),
-            kind=("'lifespan'", "'odd'"),
-        ),
+        call("await ask 1/1 x2", app="talks | refuses | fails | nothing", kind="'websocket'", path="'/'"),
+        call("await ask 1/1", app="nothing | fails", kind="'lifespan' | 'odd'"),
         Line("asyncio.iscoroutinefunction(asgi(plain).__call__)"),
     ),
     loops=_LOOPS,
@@ -157,7 +125,7 @@ def _framework(
         name,
         modules or (name.partition("-")[0],),
         _ASGI + setup,
-        (call("await ask", 1, 5, app="app", **_MORE, wrap=wrap, _weight=5), Line("type(app)"), Line("app.__call__")),
+        (call("await ask 1/5 x5", app="app", **_MORE, wrap=wrap), *lines("type(app) | app.__call__")),
         loops=loops,
         length=4,
     )
@@ -247,16 +215,17 @@ QUART = _framework(
     """,
     loops=("asyncio",),
 )
-DJANGO_ASGI = _framework(
-    "django-asgi",
-    """
+_DJANGO = """
     from django.conf import settings
     if not settings.configured:
         settings.configure(ROOT_URLCONF="wsgi.django_urls", ALLOWED_HOSTS=["*"], SECRET_KEY="none", DEBUG=False,
                            LOGGING_CONFIG=None)
-    from django.core.asgi import get_asgi_application
-    app = get_asgi_application()
-    """,
+    from django.core.{0} import get_{0}_application
+    app = get_{0}_application()
+    """
+DJANGO_ASGI = _framework(
+    "django-asgi",
+    _DJANGO.format("asgi"),
     loops=("asyncio",),
 )
 SANIC = _framework(
@@ -322,29 +291,20 @@ def _wsgi_framework(name: str, setup: str, *calls: Line) -> World:
         _WSGI + setup,
         (
             call(
-                "ask",
-                1,
-                5,
+                "ask 1/5 x5",
                 app="app",
                 **_MORE,
-                more=("{'SCRIPT_NAME': '/m'}", "{'SERVER_PROTOCOL': 'HTTP/1.0'}"),
-                wrap=("wsgi", "lambda app: app", "lambda app: app"),
-                _weight=5,
+                more="{'SCRIPT_NAME': '/m'} | {'SERVER_PROTOCOL': 'HTTP/1.0'}",
+                wrap="wsgi | lambda app: app | lambda app: app",
             ),
             call(
-                "app",
-                2,
-                2,
-                environ="environ_of('/items/7')",
-                start_response=("lambda s, h, e=None: event(s, h)",),
-                env="environ_of()",
-                _follow=("list({})", "{}.close()", "type({}) is list", "len({})"),
+                "app 2/2",
+                "environ = environ_of('/items/7'); start_response = lambda s, h, e=None: event(s, h); "
+                "env = environ_of()",
+                _follow="list({}) | {}.close() | type({}) is list | len({})",
             ),
-            call(
-                "app.__call__", 2, 2, environ="environ_of('/fail')", start_response="lambda s, h, e=None: event(s, h)"
-            ),
-            Line("describe(type(app).__call__)"),
-            Line("type(app)"),
+            call("app.__call__ 2/2", environ="environ_of('/fail')", start_response="lambda s, h, e=None: event(s, h)"),
+            *lines("describe(type(app).__call__) | type(app)"),
             *calls,
         ),
         length=4,
@@ -384,14 +344,7 @@ FLASK = _wsgi_framework(
 )
 DJANGO = _wsgi_framework(
     "django",
-    """
-    from django.conf import settings
-    if not settings.configured:
-        settings.configure(ROOT_URLCONF="wsgi.django_urls", ALLOWED_HOSTS=["*"], SECRET_KEY="none", DEBUG=False,
-                           LOGGING_CONFIG=None)
-    from django.core.wsgi import get_wsgi_application
-    app = get_wsgi_application()
-    """,
+    _DJANGO.format("wsgi"),
 )
 FALCON = _wsgi_framework(
     "falcon",
@@ -448,6 +401,17 @@ PYRAMID = _wsgi_framework(
     """,
 )
 
+
+def _written(*paths: str) -> tuple[str, ...]:
+    """Requests as they are sent."""
+    kinds = (("GET", "X-A: b", ""), ("POST", "Content-Length: 3", "abc"), ("HEAD", "sw8: x", ""))
+    return tuple(
+        f"'{method} {path} HTTP/1.0\\r\\nHost: a\\r\\nConnection: close\\r\\n{extra}\\r\\n\\r\\n{body}'"
+        for method, extra, body in kinds
+        for path in paths
+    )
+
+
 AIOHTTP_SERVER = World(
     "aiohttp-server",
     ("aiohttp",),
@@ -491,27 +455,12 @@ AIOHTTP_SERVER = World(
     at_end(server.close)
     """,
     (
-        call(
-            "await ask",
-            1,
-            1,
-            text=tuple(
-                f"'{method} {path} HTTP/1.0\\r\\nHost: a\\r\\nConnection: close\\r\\n{extra}\\r\\n\\r\\n{body}'"
-                for method, extra, body in (
-                    ("GET", "X-A: b", ""),
-                    ("POST", "Content-Length: 3", "abc"),
-                    ("HEAD", "sw8: x", ""),
-                )
-                for path in ("/items/7", "/fail", "/gone", "/stream", "/nowhere")
-            ),
-            _weight=6,
+        call("await ask 1/1 x6", text=_written("/items/7", "/fail", "/gone", "/stream", "/nowhere")),
+        call("await app._handle 1/1", request="make_mocked_request('GET', '/items/7')"),
+        *lines(
+            "describe(web.Application._handle) | type(app) | app.router, app.middlewares | "
+            "web.Application() | describe(web.Application.__init__)"
         ),
-        call("await app._handle", 1, 1, request="make_mocked_request('GET', '/items/7')"),
-        Line("describe(web.Application._handle)"),
-        Line("type(app)"),
-        Line("app.router, app.middlewares"),
-        Line("web.Application()"),
-        Line("describe(web.Application.__init__)"),
         *(Line(f"surface('aiohttp.web', {number})") for number in range(0, 900, 90)),
     ),
     loops=("asyncio", "uvloop"),
@@ -557,43 +506,12 @@ TORNADO = World(
     request = tornado.httputil.HTTPServerRequest("GET", "/items/7")
     """,
     (
-        call(
-            "await ask",
-            1,
-            1,
-            text=tuple(
-                f"'{method} {path} HTTP/1.0\\r\\nHost: a\\r\\nConnection: close\\r\\n{extra}\\r\\n\\r\\n{body}'"
-                for method, extra, body in (
-                    ("GET", "X-A: b", ""),
-                    ("POST", "Content-Length: 3", "abc"),
-                    ("HEAD", "sw8: x", ""),
-                )
-                for path in ("/items/7", "/fail", "/gone", "/nowhere")
-            ),
-            _weight=6,
-        ),
-        call("matches.match", 1, 1, request="request", _follow=("sorted({})",)),
-        Line("describe(tornado.web.RequestHandler.log_exception)"),
-        Line("describe(tornado.routing.PathMatches.match)"),
+        call("await ask 1/1 x6", text=_written("/items/7", "/fail", "/gone", "/nowhere")),
+        call("matches.match 1/1", request="request", _follow="sorted({})"),
+        *lines("describe(tornado.web.RequestHandler.log_exception) | describe(tornado.routing.PathMatches.match)"),
         *(Line(f"surface('tornado.web', {number})") for number in range(0, 400, 40)),
     ),
     loops=("asyncio",),
 )
 
-WORLDS = (
-    ASGI,
-    STARLETTE,
-    FASTAPI,
-    LITESTAR,
-    QUART,
-    DJANGO_ASGI,
-    SANIC,
-    FALCON_ASGI,
-    FLASK,
-    DJANGO,
-    FALCON,
-    BOTTLE,
-    PYRAMID,
-    AIOHTTP_SERVER,
-    TORNADO,
-)
+WORLDS = tuple(each for each in vars().values() if isinstance(each, World))

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-from differential.program import Call, Line, World, call
+from differential.program import Call, Line, World, call, choices
 
-_KEYS = ("'a'", "b'b'", "'n'", "'hash'", "'none'", "17", "'é'")
-_VALUES = ("'x'", "b'y'", "1", "1.5", "'a b'")
+_KEYS = choices("'a' | b'b' | 'n' | 'hash' | 'none' | 17 | 'é'")
+_VALUES = choices("'x' | b'y' | 1 | 1.5 | 'a b'")
 
 
 def _calls(client: str, wait: str) -> tuple[Call | Line, ...]:
     c = f"{wait}{client}"
     return (
-        call(f"{c}.get", 1, 1, name=_KEYS, _weight=2),
+        call(f"{c}.get 1/1 x2", name=_KEYS),
         call(
-            f"{c}.set",
-            2,
-            9,
+            f"{c}.set 2/9 x2",
             name=_KEYS,
             value=_VALUES,
-            ex=("100", "'x'"),
+            ex="100 | 'x'",
             px="None",
-            nx=("True", "False"),
+            nx="True | False",
             xx="False",
             keepttl="False",
-            get=("True", "False"),
-            _weight=2,
+            get="True | False",
         ),
         call(
-            f"{c}.execute_command",
-            0,
-            0,
-            _rest=("'SET'", "'GET'", "'a'", "'SET k v'", "b'GET'", "'CONFIG GET'", "17", "'save'", "'NONSENSE'"),
-            target_nodes="None",
-            NEVER_DECODE="True",
-            _weight=3,
+            f"{c}.execute_command 0/0 x3",
+            "* = 'SET' | 'GET' | 'a' | 'SET k v' | b'GET' | 'CONFIG GET' | 17 | 'save' | 'NONSENSE'; "
+            "target_nodes = None; NEVER_DECODE = True",
         ),
-        call(f"{c}.hset", 1, 4, name=("'hash'", "'a'"), key="'f'", value="1", mapping="{'g': 2}"),
-        call(f"{c}.hgetall", 1, 1, name=("'hash'", "'a'")),
-        call(f"{c}.incr", 1, 2, name=("'n'", "'a'"), amount="2"),
-        call(f"{c}.delete", 0, 0, _rest=_KEYS),
-        call(f"{c}.mget", 1, 1, keys=("['a', 'b']", "'a'"), _rest=_KEYS),
-        call(f"{c}.lpush", 1, 1, name=("'list'",), _rest=_VALUES),
-        call(f"{c}.lrange", 3, 3, name="'list'", start="0", end="-1"),
-        call(f"{c}.expire", 2, 2, name=_KEYS, time=("10", "'x'")),
+        call(f"{c}.hset 1/4", name="'hash' | 'a'", key="'f'", value="1", mapping="{'g': 2}"),
+        call(f"{c}.hgetall 1/1", name="'hash' | 'a'"),
+        call(f"{c}.incr 1/2", name="'n' | 'a'", amount="2"),
+        call(f"{c}.delete 0/0", _rest=_KEYS),
+        call(f"{c}.mget 1/1", keys="['a', 'b'] | 'a'", _rest=_KEYS),
+        call(f"{c}.lpush 1/1", name="'list'", _rest=_VALUES),
+        call(f"{c}.lrange 3/3", name="'list'", start="0", end="-1"),
+        call(f"{c}.expire 2/2", name=_KEYS, time="10 | 'x'"),
         call(f"{c}.ping"),
-        call(f"{c}.eval", 2, 2, script=("'return 1'", "'nonsense'"), numkeys="0", _rest=("'a'",)),
+        call(f"{c}.eval 2/2", script="'return 1' | 'nonsense'", numkeys="0", _rest="'a'"),
         Line(f"{c}.blpop(['none'], 0.01)"),
         Line(f"describe({client}.execute_command)"),
         Line(f"describe(type({client}.pipeline()).execute)"),
@@ -81,7 +74,7 @@ def _world(name: str, package: str, kind: str, *, is_async: bool = False) -> Wor
     calls = (
         *_calls("client", wait),
         *_calls("own", wait),
-        call(f"{wait}nowhere.get", 1, 1, name="'a'"),
+        call(f"{wait}nowhere.get 1/1", name="'a'"),
         *(Line(f"surface('{module}', {number})") for number in range(0, 800, 80)),
     )
     loops = ("asyncio", "uvloop") if is_async else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from differential.program import Line, World, call
+from differential.program import Line, World, call, choices, lines
 
 _SERVICE = """
     import threading, time
@@ -45,18 +45,18 @@ _SERVICE = """
         "Talk": grpc.stream_stream_rpc_method_handler(talk),
     })
     """
-_REQUESTS = ("b'lamp'", "b'abort'", "b'broken'", "b'code'", "b'none'", "'text'")
+_REQUESTS = choices("b'lamp' | b'abort' | b'broken' | b'code' | b'none' | 'text'")
 # a server that fails in a stream logs that at some time, or never where the stream is not read to its end
 _ANSWERED = tuple(each for each in _REQUESTS if each != "b'broken'")
-_STREAMS = ("iter([b'a', b'b'])", "[b'a']", "iter([])", "iter([1])")
+_STREAMS = choices("iter([b'a', b'b']) | [b'a'] | iter([]) | iter([1])")
 _CALLED = {
-    "timeout": ("5", "5.0"),
-    "metadata": ("(('x-a', 'b'),)", "[('x-a', 'b')]", "(('BAD', 'b'),)", "(('sw8', 'mine'),)"),
+    "timeout": "5 | 5.0",
+    "metadata": "(('x-a', 'b'),) | [('x-a', 'b')] | (('BAD', 'b'),) | (('sw8', 'mine'),)",
     "credentials": "None",
     "wait_for_ready": "True",
     "compression": "None",
 }
-_ERROR = ("{}.code()", "{}.details()", "{}.initial_metadata()", "{}.trailing_metadata()", "{}")
+_ERROR = choices("{}.code() | {}.details() | {}.initial_metadata() | {}.trailing_metadata() | {}")
 GRPC = World(
     "grpc",
     ("grpc",),
@@ -88,32 +88,20 @@ GRPC = World(
     """,
     (
         *(
-            call(
-                f"{of}.unary_unary('/stock.Stock/{name}')",
-                1,
-                6,
-                request=_REQUESTS,
-                **_CALLED,
-                _follow=("{}",),
-                _weight=2,
-            )
+            call(f"{of}.unary_unary('/stock.Stock/{name}') 1/6 x2", request=_REQUESTS, **_CALLED, _follow="{}")
             for of, name in (("channel", "Look"), ("mine", "Look"), ("channel", "Odd"), ("channel", "None"))
         ),
         call(
-            "channel.unary_unary('/stock.Stock/Look').with_call",
-            1,
-            6,
+            "channel.unary_unary('/stock.Stock/Look').with_call 1/6",
             request=_REQUESTS,
             **_CALLED,
-            _follow=("{}[1].code()", "{}[1]"),
+            _follow="{}[1].code() | {}[1]",
         ),
         call(
-            "future",
-            1,
-            6,
+            "future 1/6",
             request=_REQUESTS,
             **_CALLED,
-            _follow=("{}.result(5)", "{}.exception(5)", "{}.cancel()", *_ERROR),
+            _follow=(*choices("{}.result(5) | {}.exception(5) | {}.cancel()"), *_ERROR),
         ),
         *(
             call(f"list(channel.unary_stream('/stock.Stock/{name}')(*[{{}}]))".replace("{}", request))
@@ -121,48 +109,34 @@ GRPC = World(
             for request in ("b'a'", "b'broken'")
         ),
         call(
-            "channel.unary_stream('/stock.Stock/Many')",
-            1,
-            6,
+            "channel.unary_stream('/stock.Stock/Many') 1/6",
             request=_ANSWERED,
             **_CALLED,
-            _follow=("list({})", "next({})", "{}.cancel()", *_ERROR),
+            _follow=(*choices("list({}) | next({}) | {}.cancel()"), *_ERROR),
         ),
-        call("channel.stream_unary('/stock.Stock/Sum')", 1, 6, request_iterator=_STREAMS, **_CALLED),
+        call("channel.stream_unary('/stock.Stock/Sum') 1/6", request_iterator=_STREAMS, **_CALLED),
         call(
-            "channel.stream_stream('/stock.Stock/Talk')",
-            1,
-            6,
+            "channel.stream_stream('/stock.Stock/Talk') 1/6",
             request_iterator=_STREAMS,
             **_CALLED,
-            _follow=("list({})", "{}.cancel()"),
+            _follow="list({}) | {}.cancel()",
         ),
         call(
-            "grpc.insecure_channel",
-            1,
-            3,
-            target=("target", "NOWHERE", "17"),
-            options=("None", "[]"),
-            compression="None",
-            _follow=("{}.close()", "{}.unary_unary('/stock.Stock/Look')(b'lamp', timeout=5)", "type({})"),
+            "grpc.insecure_channel 1/3",
+            "target = target | NOWHERE | 17; options = None | []; compression = None",
+            _follow="{}.close() | {}.unary_unary('/stock.Stock/Look')(b'lamp', timeout=5) | type({})",
         ),
         call(
-            "grpc.server",
-            1,
-            6,
-            thread_pool="workers",
-            handlers="[handler]",
-            interceptors=("None", "[Watch()]", "(Watch(),)"),
-            options="None",
-            maximum_concurrent_rpcs="5",
-            compression="None",
-            _follow=("type({})", "{}.stop(0).wait(5)"),
+            "grpc.server 1/6",
+            "thread_pool = workers; handlers = [handler]; interceptors = None | [Watch()] | (Watch(),); "
+            "options = None; maximum_concurrent_rpcs = 5; compression = None",
+            _follow="type({}) | {}.stop(0).wait(5)",
         ),
-        Line("channel.unary_unary(method='/stock.Stock/Look', request_serializer=None)(b'a')"),
-        Line("type(channel)"),
-        Line("describe(grpc.insecure_channel)"),
-        Line("describe(grpc.server)"),
-        Line("describe(grpc.secure_channel)"),
+        *lines(
+            "channel.unary_unary(method='/stock.Stock/Look', request_serializer=None)(b'a') | "
+            "type(channel) | describe(grpc.insecure_channel) | describe(grpc.server) | "
+            "describe(grpc.secure_channel)"
+        ),
         *(Line(f"surface('grpc', {number})") for number in range(0, 260, 30)),
     ),
     leaves=True,
@@ -220,15 +194,7 @@ GRPC_AIO = World(
     """,
     (
         *(
-            call(
-                f"await {of}.unary_unary('/stock.Stock/{name}')",
-                1,
-                1,
-                request=_REQUESTS,
-                **_CALLED,
-                _follow=("{}",),
-                _weight=2,
-            )
+            call(f"await {of}.unary_unary('/stock.Stock/{name}') 1/1 x2", request=_REQUESTS, **_CALLED, _follow="{}")
             for of, name in (
                 ("channel", "Look"),
                 ("mine", "Look"),
@@ -238,50 +204,33 @@ GRPC_AIO = World(
             )
         ),
         call(
-            "channel.unary_unary('/stock.Stock/Look')",
-            1,
-            1,
+            "channel.unary_unary('/stock.Stock/Look') 1/1",
             request=_REQUESTS,
             **_CALLED,
-            _follow=("await {}", "{}.cancel()", "await {}.code()", "await {}.details()", "type({})"),
+            _follow="await {} | {}.cancel() | await {}.code() | await {}.details() | type({})",
         ),
         *(
             call(
-                f"channel.unary_stream('/stock.Stock/{name}')",
-                1,
-                1,
+                f"channel.unary_stream('/stock.Stock/{name}') 1/1",
                 request=_REQUESTS,
                 **_CALLED,
-                _follow=("[each async for each in {}]", "await {}.read()", "{}.cancel()"),
+                _follow="[each async for each in {}] | await {}.read() | {}.cancel()",
             )
             for name in ("Many", "Writes")
         ),
-        call("await channel.stream_unary('/stock.Stock/Sum')", 1, 1, request_iterator=_STREAMS, **_CALLED),
+        call("await channel.stream_unary('/stock.Stock/Sum') 1/1", request_iterator=_STREAMS, **_CALLED),
         call(
-            "aio.insecure_channel",
-            1,
-            4,
-            target=("target", "NOWHERE"),
-            options=("None", "[]"),
-            compression="None",
-            interceptors=("[]", "[Client()]", "None"),
-            _follow=("await {}.close()", "await {}.unary_unary('/stock.Stock/Look')(b'a', timeout=5)"),
+            "aio.insecure_channel 1/4",
+            "target = target | NOWHERE; options = None | []; compression = None; interceptors = [] | [Client()] | None",
+            _follow="await {}.close() | await {}.unary_unary('/stock.Stock/Look')(b'a', timeout=5)",
         ),
         call(
-            "aio.server",
-            0,
-            6,
-            migration_thread_pool="None",
-            handlers="[handler]",
-            interceptors=("None", "[Watch()]", "(Watch(),)"),
-            options="None",
-            maximum_concurrent_rpcs="5",
-            compression="None",
-            _follow=("type({})",),
+            "aio.server 0/6",
+            "migration_thread_pool = None; handlers = [handler]; interceptors = None | [Watch()] | (Watch(),); "
+            "options = None; maximum_concurrent_rpcs = 5; compression = None",
+            _follow="type({})",
         ),
-        Line("describe(aio.insecure_channel)"),
-        Line("describe(aio.server)"),
-        Line("type(channel)"),
+        *lines("describe(aio.insecure_channel) | describe(aio.server) | type(channel)"),
     ),
     loops=("asyncio",),
     leaves=True,
@@ -332,20 +281,18 @@ GRPCLIB = World(
     """,
     (
         call(
-            "await unary",
-            1,
-            1,
-            message=("b'lamp'", "b'broken'", "b'abort'"),
-            timeout=("5", "5.0"),
-            metadata=("{'x-a': 'b'}", "[('x-a', 'b')]", "{'sw8': 'mine'}"),
-            _weight=3,
+            "await unary 1/1 x3",
+            "message = b'lamp' | b'broken' | b'abort'; timeout = 5 | 5.0; metadata = {'x-a': 'b'} | "
+            "[('x-a', 'b')] | {'sw8': 'mine'}",
         ),
-        call("await none", 1, 1, message="b'lamp'", timeout="5"),
-        call("await both", 1, 1, messages=("[b'a', b'b']", "[]"), timeout="5"),
-        call("both.open", 0, 0, timeout="5", metadata="{'x-a': 'b'}", _follow=("{}", "await {}.__aenter__()")),
-        Line("await talked(lambda stream: stream.__aexit__(None, None, None))"),
-        Line("await talked(lambda stream: stream.__aexit__(exc_type=None, exc_val=None, exc_tb=None))"),
-        Line("describe(grpclib.client.Stream.__aexit__)"),
+        call("await none 1/1", message="b'lamp'", timeout="5"),
+        call("await both 1/1", messages="[b'a', b'b'] | []", timeout="5"),
+        call("both.open 0/0", timeout="5", metadata="{'x-a': 'b'}", _follow="{} | await {}.__aenter__()"),
+        *lines(
+            "await talked(lambda stream: stream.__aexit__(None, None, None)) | "
+            "await talked(lambda stream: stream.__aexit__(exc_type=None, exc_val=None, exc_tb=None)) | "
+            "describe(grpclib.client.Stream.__aexit__)"
+        ),
         *(Line(f"surface('grpclib.client', {number})") for number in range(0, 200, 20)),
     ),
     loops=("asyncio", "uvloop"),
@@ -371,31 +318,16 @@ WEBSOCKETS = World(
     """,
     (
         call(
-            "await connect",
-            1,
-            1,
-            uri=("uri", "uri + '/none'", "'ws://' + NOWHERE", "'nonsense'"),
-            origin=("None",),
-            additional_headers=("{'x-a': 'b'}", "[('x-a', 'b')]", "{'sw8': 'mine'}"),
-            open_timeout=("5", "None"),
-            ping_interval="None",
-            max_size="100",
-            create_connection=("Own",),
-            compression="None",
-            user_agent_header="'me'",
-            _follow=(
-                "await {}.send('hi')",
-                "await {}.recv()",
-                "await {}.close()",
-                "{}.response.status_code",
-                "type({})",
-            ),
-            _weight=4,
+            "await connect 1/1 x4",
+            "uri = uri | uri + '/none' | 'ws://' + NOWHERE | 'nonsense'; origin = None; "
+            "additional_headers = {'x-a': 'b'} | [('x-a', 'b')] | {'sw8': 'mine'}; open_timeout = 5 | None; "
+            "ping_interval = None; max_size = 100; create_connection = Own; compression = None; "
+            "user_agent_header = 'me'",
+            _follow="await {}.send('hi') | await {}.recv() | await {}.close() | {}.response.status_code | type({})",
         ),
-        call("connect", 1, 1, uri=("uri",), open_timeout="5", _follow=("await {}.__aenter__()", "await {}", "{}")),
-        call("await websockets.connect", 1, 1, uri=("uri", "uri + '/none'"), _follow=("await {}.close(code=1000)",)),
-        Line("describe(connect.__await__)"),
-        Line("describe(connect.__init__)"),
+        call("connect 1/1", uri="uri", open_timeout="5", _follow="await {}.__aenter__() | await {} | {}"),
+        call("await websockets.connect 1/1", uri="uri | uri + '/none'", _follow="await {}.close(code=1000)"),
+        *lines("describe(connect.__await__) | describe(connect.__init__)"),
         *(Line(f"surface('websockets.asyncio.client', {number})") for number in range(0, 120, 15)),
     ),
     loops=("asyncio", "uvloop"),
@@ -427,54 +359,53 @@ _SCHEMA = """
         event("middle", info.field_name)
         return resolve(source, info, **arguments)
     """
-_SOURCES = (
-    "'{ price }'", "'query A { price } query B { broken price }'", "'query Q($of: String!) { stock(of: $of) }'",
-    "'mutation Buy($item: Int!) { buy(item: $item) }'", "'query M { many { price many { broken } } }'",
-    "'{ broken wrong }'", "'{ many { awaited late price } awaited }'", "'{ none }'", "'fragment F on Query { price }'",
+_SOURCES = choices(
+"'{ price }' | 'query A { price } query B { broken price }' | "
+"'query Q($of: String!) { stock(of: $of) }' | "
+"'mutation Buy($item: Int!) { buy(item: $item) }' | "
+"'query M { many { price many { broken } } }' | '{ broken wrong }' | "
+"'{ many { awaited late price } awaited }' | '{ none }' | 'fragment F on Query { price }'"
 )  # fmt: skip
 _DOCUMENTS = tuple(f"graphql.parse({each})" for each in _SOURCES)
 _EXECUTION = {
-    "root_value": ("values", "None"),
-    "context_value": ("'context'", "{}"),
-    "variable_values": ("{'of': 'lamp'}", "{'item': 'x'}", "{'item': 2}", "None"),
-    "operation_name": ("'A'", "'B'", "'Q'", "'None'", "None"),
+    "root_value": "values | None",
+    "context_value": "'context' | {}",
+    "variable_values": "{'of': 'lamp'} | {'item': 'x'} | {'item': 2} | None",
+    "operation_name": "'A' | 'B' | 'Q' | 'None' | None",
     "field_resolver": "None",
     "type_resolver": "None",
     "subscribe_field_resolver": "None",
-    "middleware": ("[middle]", "None"),
+    "middleware": "[middle] | None",
 }
-_ANSWER = ("{}", "{}.data", "{}.errors", "{}.formatted", "[each.original_error for each in {}.errors]", "{}[0]")
+_ANSWER = choices("{} | {}.data | {}.errors | {}.formatted | [each.original_error for each in {}.errors] | {}[0]")
 GRAPHQL = World(
     "graphql",
     ("graphql",),
     _SCHEMA,
     (
         *(
-            call(f"graphql.{name}", 3, 6, schema="schema", document=_DOCUMENTS, **_EXECUTION, _follow=_ANSWER)
+            call(f"graphql.{name} 3/6", schema="schema", document=_DOCUMENTS, **_EXECUTION, _follow=_ANSWER)
             for name in ("execute", "execute_sync")
         ),
-        call("graphql.graphql_sync", 3, 3, schema="schema", source=_SOURCES, **_EXECUTION, _follow=_ANSWER),
+        call("graphql.graphql_sync 3/3", schema="schema", source=_SOURCES, **_EXECUTION, _follow=_ANSWER),
         Line("graphql.execute(schema, graphql.parse('{ price }'), None, None, None, None, None, None, None, None)"),
         *(Line(f"describe(graphql.{name})") for name in ("execute", "execute_sync", "graphql", "ExecutionContext")),
     ),
 )
-_SLOW = {**_EXECUTION, "root_value": ("slow", "values")}
+_SLOW = {**_EXECUTION, "root_value": "slow | values"}
 GRAPHQL_ASYNC = World(
     "graphql-async",
     ("graphql",),
     _SCHEMA,
     (
-        call("await graphql.graphql", 3, 3, schema="schema", source=_SOURCES, **_SLOW, _follow=_ANSWER, _weight=3),
-        call("graphql.graphql_sync", 3, 3, schema="schema", source=_SOURCES, **_SLOW, _follow=_ANSWER),
+        call("await graphql.graphql 3/3 x3", schema="schema", source=_SOURCES, **_SLOW, _follow=_ANSWER),
+        call("graphql.graphql_sync 3/3", schema="schema", source=_SOURCES, **_SLOW, _follow=_ANSWER),
         call(
-            "graphql.execute",
-            3,
-            6,
+            "graphql.execute 3/6 x3",
             schema="schema",
             document=_DOCUMENTS,
             **_SLOW,
-            _follow=("await {}", "inspect.iscoroutine({})", "type({})", "(await {}).data", "{}.errors"),
-            _weight=3,
+            _follow="await {} | inspect.iscoroutine({}) | type({}) | (await {}).data | {}.errors",
         ),
     ),
     loops=("asyncio", "uvloop"),

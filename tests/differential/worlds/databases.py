@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from differential.program import Call, Line, World, call
+from differential.program import Call, Line, World, call, choices, lines
 
-_SQL = (
-    "'SELECT 1'",
-    "'SELECT a, b FROM t ORDER BY a'",
-    "'SELECT nonsense'",
-    "'SELEC'",
-    "''",
-    "'UPDATE t SET b = 2'",
-    "b'SELECT 2'",
-    "'/* c */ SELECT 1'",
-    "'SELECT 1; SELECT 2'",
-    "'INSERT INTO t VALUES (1, 1)'",
-    "17",
+_SQL = choices(
+    "'SELECT 1' | 'SELECT a, b FROM t ORDER BY a' | 'SELECT nonsense' | 'SELEC' | '' | "
+    "'UPDATE t SET b = 2' | b'SELECT 2' | '/* c */ SELECT 1' | 'SELECT 1; SELECT 2' | "
+    "'INSERT INTO t VALUES (1, 1)' | 17"
 )
 _SQL_WITH = ("'SELECT {p}'", "'INSERT INTO t VALUES ({p}, 2)'", *_SQL)
 _MAKE = "'CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER)'"
@@ -33,23 +25,14 @@ def _dbapi(c: str, wait: str, sql: str, values: str, place: str = "%s") -> list[
     follow = ("{}", *(f"{wait}{c}.{each}()" for each in _FETCHES), f"{c}.description", f"{c}.rowcount")
     return [
         call(
-            f"{wait}{c}.execute",
-            1,
-            2,
-            **{sql: _texts(place), values: ("(3,)", "[4]", "None", "('x',)", "{'a': 1}")},
+            f"{wait}{c}.execute 1/2 x4",
+            **{sql: _texts(place), values: "(3,) | [4] | None | ('x',) | {'a': 1}"},
             _follow=follow,
-            _weight=4,
         ),
         call(
-            f"{wait}{c}.executemany",
-            2,
-            2,
-            **{
-                sql: (f"'INSERT INTO t VALUES ({place}, 2)'", "'SELEC'"),
-                values: ("[(5,), (6,)]", "[]", "iter([(7,)])", "17"),
-            },
+            f"{wait}{c}.executemany 2/2 x2",
+            **{sql: f"'INSERT INTO t VALUES ({place}, 2)' | 'SELEC'", values: "[(5,), (6,)] | [] | iter([(7,)]) | 17"},
             _follow=follow,
-            _weight=2,
         ),
         Line(f"{wait}{c}.fetchall()"),
         Line(f"{c}.rowcount, {c}.lastrowid"),
@@ -57,7 +40,7 @@ def _dbapi(c: str, wait: str, sql: str, values: str, place: str = "%s") -> list[
         Line(f"describe({c}.execute)"),
         Line(f"describe({c}.executemany)"),
         Line(f"{c}.connection"),
-        call(f"{wait}{c}.fetchmany", 0, 1, size="2"),
+        call(f"{wait}{c}.fetchmany 0/1", size="2"),
         Line(f"{wait}{c}.close()"),
     ]
 
@@ -82,25 +65,20 @@ AIOSQLITE = World(
     (
         *_dbapi("cursor", "await ", "sql", "parameters", "?"),
         call(
-            "await db.execute",
-            1,
-            2,
+            "await db.execute 1/2 x2",
             sql=_texts("?"),
-            parameters=("(3,)", "None", "{'a': 1}"),
-            _follow=("await {}.fetchall()", "{}.rowcount", "{}", "await {}.close()"),
-            _weight=2,
+            parameters="(3,) | None | {'a': 1}",
+            _follow="await {}.fetchall() | {}.rowcount | {} | await {}.close()",
         ),
-        call("await db.executemany", 2, 2, sql="'INSERT INTO t VALUES (?, 2)'", parameters="[(5,)]"),
-        call("await db.executescript", 1, 1, sql_script=("'SELECT 1;'", "'SELEC'")),
-        call("await db.execute_insert", 1, 2, sql=_texts("?"), parameters="(9,)"),
-        call("await db.execute_fetchall", 1, 2, sql=_texts("?"), parameters="(9,)"),
+        call("await db.executemany 2/2", sql="'INSERT INTO t VALUES (?, 2)'", parameters="[(5,)]"),
+        call("await db.executescript 1/1", sql_script="'SELECT 1;' | 'SELEC'"),
+        call("await db.execute_insert 1/2", sql=_texts("?"), parameters="(9,)"),
+        call("await db.execute_fetchall 1/2", sql=_texts("?"), parameters="(9,)"),
         Line("[row async for row in await db.execute('SELECT 1')]"),
         Line("db.execute('SELECT 1')", follow=("await {}", "{}.close()")),
         Line("[await c.fetchall() for c in [await db.execute('SELECT 1').__aenter__()]]"),
-        call("await db._execute", 1, 1, fn="len", _rest=("'abc'",)),
-        Line("await db.commit()"),
-        Line("db.in_transaction"),
-        Line("[await (await aiosqlite.Connection(own, 64)).close()]"),
+        call("await db._execute 1/1", fn="len", _rest="'abc'"),
+        *lines("await db.commit() | db.in_transaction | [await (await aiosqlite.Connection(own, 64)).close()]"),
         *_surface("aiosqlite", 120),
     ),
     loops=_BOTH,
@@ -127,31 +105,24 @@ PSYCOPG = World(
     (
         *_dbapi("cursor", "", "query", "params"),
         call(
-            "db.execute",
-            1,
-            2,
+            "db.execute 1/2 x3",
             query=(*_texts("%s"), "sql.SQL('SELECT {}').format(1)"),
-            params=("(3,)", "None"),
+            params="(3,) | None",
             prepare="True",
-            binary=("True", "False"),
-            _follow=("{}.fetchall()", "{}.statusmessage", "{}"),
-            _weight=3,
+            binary="True | False",
+            _follow="{}.fetchall() | {}.statusmessage | {}",
         ),
         call(
-            "db.cursor",
-            0,
-            1,
-            name=("'named'", "''"),
-            binary="True",
-            row_factory="psycopg.rows.dict_row",
-            _follow=("{}.execute('SELECT 1 AS a').fetchall()", "{}.close()", "type({})"),
+            "db.cursor 0/1",
+            "name = 'named' | ''; binary = True; row_factory = psycopg.rows.dict_row",
+            _follow="{}.execute('SELECT 1 AS a').fetchall() | {}.close() | type({})",
         ),
-        call("cursor.stream", 1, 2, query=_texts("%s"), params="(3,)", _follow=("list({})",)),
-        call("copied", 1, 1, statement=("'COPY t TO STDOUT'", "'COPY nonsense TO STDOUT'", "'SELECT 1'")),
-        Line("psycopg.Cursor(db).execute('SELECT 1').fetchone()"),
-        Line("Own(db).execute('SELECT 1').fetchone()"),
-        Line("psycopg.ServerCursor(db, 's')"),
-        Line("db.info.transaction_status"),
+        call("cursor.stream 1/2", query=_texts("%s"), params="(3,)", _follow="list({})"),
+        call("copied 1/1", statement="'COPY t TO STDOUT' | 'COPY nonsense TO STDOUT' | 'SELECT 1'"),
+        *lines(
+            "psycopg.Cursor(db).execute('SELECT 1').fetchone() | Own(db).execute('SELECT 1').fetchone() | "
+            "psycopg.ServerCursor(db, 's') | db.info.transaction_status"
+        ),
         *_surface("psycopg", 300),
     ),
     peers=("postgres",),
@@ -171,16 +142,8 @@ PSYCOPG_ASYNC = World(
     """,
     (
         *_dbapi("cursor", "await ", "query", "params"),
-        call(
-            "await db.execute",
-            1,
-            2,
-            query=_texts("%s"),
-            params=("(3,)", "None"),
-            _follow=("await {}.fetchall()",),
-            _weight=2,
-        ),
-        call("cursor.stream", 1, 2, query=_texts("%s"), params="(3,)", _follow=("[row async for row in {}]",)),
+        call("await db.execute 1/2 x2", query=_texts("%s"), params="(3,) | None", _follow="await {}.fetchall()"),
+        call("cursor.stream 1/2", query=_texts("%s"), params="(3,)", _follow="[row async for row in {}]"),
         Line("await copied()"),
     ),
     peers=("postgres",),
@@ -207,43 +170,28 @@ PSYCOPG2 = World(
     (
         *_dbapi("cursor", "", "query", "vars"),
         call(
-            "db.cursor",
-            0,
-            3,
-            name=("None",),
-            cursor_factory=(
-                "psycopg2.extras.DictCursor",
-                "OwnCursor",
-                "list",
-                "psycopg2.extensions.cursor",
-                "lambda *a, **k: OwnCursor(*a, **k)",
-            ),
-            withhold="False",
-            _follow=("{}.execute('SELECT 1 AS a')", "{}.fetchall()", "type({}).__mro__", "{}"),
-            _weight=2,
+            "db.cursor 0/3 x2",
+            "name = None; cursor_factory = psycopg2.extras.DictCursor | OwnCursor | list | "
+            "psycopg2.extensions.cursor | lambda *a, **k: OwnCursor(*a, **k); withhold = False",
+            _follow="{}.execute('SELECT 1 AS a') | {}.fetchall() | type({}).__mro__ | {}",
         ),
         call(
-            "psycopg2.connect",
-            1,
-            3,
-            dsn=("URL", "'nonsense'"),
-            connection_factory=("Own", "psycopg2.extensions.connection"),
-            cursor_factory=("OwnCursor",),
-            _follow=("type({}).__mro__", "{}.cursor().execute('SELECT 1')", "{}.close()"),
+            "psycopg2.connect 1/3",
+            "dsn = URL | 'nonsense'; connection_factory = Own | psycopg2.extensions.connection; "
+            "cursor_factory = OwnCursor",
+            _follow="type({}).__mro__ | {}.cursor().execute('SELECT 1') | {}.close()",
         ),
-        call(
-            "cursor.callproc", 1, 2, procname=("'lower'", "'none'"), parameters="('A',)", _follow=("cursor.fetchall()",)
+        call("cursor.callproc 1/2", procname="'lower' | 'none'", parameters="('A',)", _follow="cursor.fetchall()"),
+        call("cursor.copy_expert 2/3", sql="'COPY t TO STDOUT'", file="io.StringIO()", size="8"),
+        call("cursor.copy_from 2/2", file="io.StringIO('8\\t9\\n')", table="'t' | 'none'", sep="'\\t'"),
+        *lines(
+            "type(db) is psycopg2.extensions.connection | cursor.query, cursor.statusmessage | "
+            "setattr(db, 'typo', 1) | setattr(cursor, 'typo', 1) | "
+            "psycopg2.extensions.register_type(psycopg2.extensions.UNICODE, db) | "
+            "psycopg2.extras.execute_values(cursor, 'INSERT INTO t VALUES %s', [(10, 1)]) | "
+            "psycopg2.extensions.quote_ident('a', db) | "
+            "psycopg2.sql.SQL('SELECT {}').format(psycopg2.sql.Literal(1)).as_string(db)"
         ),
-        call("cursor.copy_expert", 2, 3, sql=("'COPY t TO STDOUT'",), file="io.StringIO()", size="8"),
-        call("cursor.copy_from", 2, 2, file="io.StringIO('8\\t9\\n')", table=("'t'", "'none'"), sep="'\\t'"),
-        Line("type(db) is psycopg2.extensions.connection"),
-        Line("cursor.query, cursor.statusmessage"),
-        Line("setattr(db, 'typo', 1)"),
-        Line("setattr(cursor, 'typo', 1)"),
-        Line("psycopg2.extensions.register_type(psycopg2.extensions.UNICODE, db)"),
-        Line("psycopg2.extras.execute_values(cursor, 'INSERT INTO t VALUES %s', [(10, 1)])"),
-        Line("psycopg2.extensions.quote_ident('a', db)"),
-        Line("psycopg2.sql.SQL('SELECT {}').format(psycopg2.sql.Literal(1)).as_string(db)"),
         *_surface("psycopg2", 60),
     ),
     peers=("postgres",),
@@ -263,41 +211,29 @@ ASYNCPG = World(
     """,
     (
         *(
-            call(f"await db.{method}", 1, 1, query=_texts("$1"), _rest=("3", "'x'"), timeout=("5", "None"), _weight=2)
+            call(f"await db.{method} 1/1 x2", query=_texts("$1"), _rest="3 | 'x'", timeout="5 | None")
             for method in ("execute", "fetch", "fetchrow", "fetchval")
         ),
         call(
-            "await db.executemany",
-            2,
-            2,
-            command="'INSERT INTO t VALUES ($1, 2)'",
-            args=("[(5,)]", "[]", "17"),
-            timeout="5",
+            "await db.executemany 2/2", command="'INSERT INTO t VALUES ($1, 2)'", args="[(5,)] | [] | 17", timeout="5"
         ),
-        call("await db.fetchmany", 2, 2, query="'SELECT $1::int'", args="[(1,), (2,)]"),
-        call(
-            "await db.prepare", 1, 1, query=_texts("$1"), name="None", timeout="5", _follow=("await {}.fetch(1)", "{}")
-        ),
+        call("await db.fetchmany 2/2", query="'SELECT $1::int'", args="[(1,), (2,)]"),
+        call("await db.prepare 1/1", query=_texts("$1"), name="None", timeout="5", _follow="await {}.fetch(1) | {}"),
         *(
-            call(f"await statement.{method}", 0, 0, _rest=("1", "'x'"), timeout="5", column="0")
+            call(f"await statement.{method} 0/0", _rest="1 | 'x'", timeout="5", column="0")
             for method in ("fetch", "fetchrow", "fetchval")
         ),
-        call("await statement.executemany", 1, 1, args="[(1,)]", timeout="5"),
+        call("await statement.executemany 1/1", args="[(1,)]", timeout="5"),
         *(
             Line(f"describe(asyncpg.prepared_stmt.PreparedStatement.{method})")
             for method in ("fetch", "fetchrow", "fetchval")
         ),
-        Line(
-            "[t := db.transaction(), await t.start(), [r async for r in db.cursor('SELECT generate_series(1, 3)')], await t.rollback()]"
+        *lines(
+            "[t := db.transaction(), await t.start(), [r async for r in db.cursor('SELECT generate_series(1, 3)')], await t.rollback()] | "
+            "[t := db.transaction(), await t.start(), await (await db.cursor('SELECT 1')).fetch(1), await t.rollback()] | "
+            "db.cursor('SELECT 1') | await db.copy_records_to_table('t', records=[(20, 1)]) | "
+            "await db.copy_from_query('SELECT 1', output=copied) | type(db) | statement.get_attributes()"
         ),
-        Line(
-            "[t := db.transaction(), await t.start(), await (await db.cursor('SELECT 1')).fetch(1), await t.rollback()]"
-        ),
-        Line("db.cursor('SELECT 1')"),
-        Line("await db.copy_records_to_table('t', records=[(20, 1)])"),
-        Line("await db.copy_from_query('SELECT 1', output=copied)"),
-        Line("type(db)"),
-        Line("statement.get_attributes()"),
         *_surface("asyncpg", 400),
     ),
     peers=("postgres",),
@@ -313,25 +249,15 @@ def _mysql(
     {wait}cursor.execute({_MAKE})
     """
     cursor = call(
-        f"{wait}db.cursor" if name == "aiomysql" else "db.cursor",
-        0,
-        1,
-        **{
-            "cursorclass" if name == "mysqlclient" else "cursor": (
-                "cursors.DictCursor",
-                "cursors.SSCursor",
-                "None",
-                "list",
-            )
-        },
-        _follow=("{}", "type({}).__mro__", f"{wait}{{}}.execute('SELECT 1 AS a')", f"{wait}{{}}.fetchall()"),
-        _weight=2,
+        f"{wait if name == 'aiomysql' else ''}db.cursor 0/1 x2",
+        **{"cursorclass" if name == "mysqlclient" else "cursor": "cursors.DictCursor | cursors.SSCursor | None | list"},
+        _follow=f"{{}} | type({{}}).__mro__ | {wait}{{}}.execute('SELECT 1 AS a') | {wait}{{}}.fetchall()",
     )
     calls = (
         *_dbapi("cursor", wait, sql, values),
         cursor,
         *more,
-        call(f"{wait}cursor.callproc", 1, 2, procname=("'none'",), args="(1,)"),
+        call(f"{wait}cursor.callproc 1/2", procname="'none'", args="(1,)"),
     )
     return World(
         name, ({"mysqlclient": "MySQLdb"}.get(name, name),), setup + made, calls, peers=("mariadb",), loops=loops
@@ -352,7 +278,7 @@ PYMYSQL = _mysql(
     "query",
     "args",
     Line("db.ping()"),
-    call("db.query", 1, 2, sql=_SQL, unbuffered="False"),
+    call("db.query 1/2", sql=_SQL, unbuffered="False"),
     *_surface("pymysql", 120),
 )
 MYSQLCLIENT = _mysql(
@@ -428,35 +354,23 @@ SQLALCHEMY = World(
     """,
     (
         call(
-            "db.execute",
-            1,
-            2,
-            statement=(
-                "text('SELECT 1')",
-                "text('SELECT a FROM t')",
-                "text('SELEC')",
-                "'SELECT 1'",
-                "sqlalchemy.select(Item.a)",
-                "sqlalchemy.insert(Item)",
-                "text('SELECT :x')",
-            ),
-            parameters=("{'a': 3, 'x': 1}", "[{'a': 4}, {'a': 5}]"),
-            execution_options="{}",
-            _follow=("{}.fetchall()", "{}.rowcount", "{}.keys()", "{}"),
-            _weight=4,
+            "db.execute 1/2 x4",
+            "statement = text('SELECT 1') | text('SELECT a FROM t') | text('SELEC') | 'SELECT 1' | "
+            "sqlalchemy.select(Item.a) | sqlalchemy.insert(Item) | text('SELECT :x'); "
+            "parameters = {'a': 3, 'x': 1} | [{'a': 4}, {'a': 5}]; execution_options = {}",
+            _follow="{}.fetchall() | {}.rowcount | {}.keys() | {}",
         ),
-        call("db.exec_driver_sql", 1, 2, statement=_SQL, parameters="(1,)", _follow=("{}.fetchall()",)),
+        call("db.exec_driver_sql 1/2", statement=_SQL, parameters="(1,)", _follow="{}.fetchall()"),
         Line("session.add(Item(a=50))", follow=("session.commit()", "session.flush()")),
-        Line("session.scalars(sqlalchemy.select(Item)).all()"),
-        Line("session.execute(text('SELECT nonsense'))"),
-        Line("db.commit()"),
-        Line("db.rollback()"),
-        Line("engine"),
+        *lines(
+            "session.scalars(sqlalchemy.select(Item)).all() | session.execute(text('SELECT nonsense')) | "
+            "db.commit() | db.rollback() | engine"
+        ),
         Line("db.begin()", follow=("{}.rollback()",)),
-        Line("db.connection.dbapi_connection.__class__"),
-        Line("engine.raw_connection().cursor()"),
-        Line("sqlalchemy.create_engine('nonsense://')"),
-        Line("describe(sqlalchemy.create_engine)"),
+        *lines(
+            "db.connection.dbapi_connection.__class__ | engine.raw_connection().cursor() | "
+            "sqlalchemy.create_engine('nonsense://') | describe(sqlalchemy.create_engine)"
+        ),
         *_surface("sqlalchemy", 400),
     ),
 )
@@ -473,12 +387,10 @@ SQLALCHEMY_ASYNC = World(
     """,
     (
         call(
-            "await db.execute",
-            1,
-            2,
-            statement=("text('SELECT 1')", "text('SELEC')", "sqlalchemy.select(Item.a)", "'SELECT 1'"),
+            "await db.execute 1/2",
+            statement="text('SELECT 1') | text('SELEC') | sqlalchemy.select(Item.a) | 'SELECT 1'",
             parameters="{'a': 3}",
-            _follow=("{}.fetchall()", "{}"),
+            _follow="{}.fetchall() | {}",
         ),
         Line("await db.stream(text('SELECT 1'))", follow=("[r async for r in {}]",)),
         Line("await db.scalar(text('SELECT 7'))"),
@@ -486,16 +398,4 @@ SQLALCHEMY_ASYNC = World(
     loops=("asyncio",),
 )
 
-WORLDS = (
-    SQLALCHEMY,
-    SQLALCHEMY_ASYNC,
-    AIOSQLITE,
-    PSYCOPG,
-    PSYCOPG_ASYNC,
-    PSYCOPG2,
-    ASYNCPG,
-    PYMYSQL,
-    AIOMYSQL,
-    ASYNCMY,
-    MYSQLCLIENT,
-)
+WORLDS = tuple(each for each in vars().values() if isinstance(each, World))

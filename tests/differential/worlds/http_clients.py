@@ -2,92 +2,49 @@
 
 from __future__ import annotations
 
-from differential.program import Line, World, call
+from differential.program import Line, World, call, choices, lines
 
-_PATHS = (
-    "URL + '/echo?a=1'",
-    "URL + '/status/404'",
-    "URL + '/status/503'",
-    "URL + '/moved'",
-    "URL + '/again'",
-    "URL + '/stream'",
-    "URL + '/text'",
-    "URL + '/broken'",
-    "URL",
-    "'http://' + NOWHERE + '/'",
-    "'nonsense'",
-    "'http://[::1'",
+_PATHS = choices(
+    "URL + '/echo?a=1' | URL + '/status/404' | URL + '/status/503' | URL + '/moved' | "
+    "URL + '/again' | URL + '/stream' | URL + '/text' | URL + '/broken' | URL | "
+    "'http://' + NOWHERE + '/' | 'nonsense' | 'http://[::1'"
 )
-_RELATIVE = (
-    "'/echo?a=1'",
-    "'/echo/17'",
-    "'/status/404'",
-    "'/status/503'",
-    "'/moved'",
-    "'/again'",
-    "'/stream'",
-    "'/text'",
-    "'/broken'",
-    "''",
-    "URL + '/echo'",
-    "'http://' + NOWHERE + '/'",
-    "'ftp://x'",
+_RELATIVE = choices(
+    "'/echo?a=1' | '/echo/17' | '/status/404' | '/status/503' | '/moved' | '/again' | '/stream' | "
+    "'/text' | '/broken' | '' | URL + '/echo' | 'http://' + NOWHERE + '/' | 'ftp://x'"
 )
-_METHODS = ("'GET'", "'POST'", "'HEAD'", "'put'", "'DELETE'", "'ODD'")
-_HEADERS = (
-    "{'x-a': 'b'}",
-    "{'X-A': 'b', 'sw8': 'mine'}",
-    "{'x-a': None}",
-    "{}",
-    "{b'x-a': b'1'}",
-    "{'bad\\nname': 'a'}",
+_METHODS = choices("'GET' | 'POST' | 'HEAD' | 'put' | 'DELETE' | 'ODD'")
+_HEADERS = choices(
+    "{'x-a': 'b'} | {'X-A': 'b', 'sw8': 'mine'} | {'x-a': None} | {} | {b'x-a': b'1'} | {'bad\\nname': 'a'}"
 )
-_RESPONSE = (
-    "{}.status_code",
-    "{}.text",
-    "{}.json()",
-    "{}.headers",
-    "{}.content",
-    "{}.raise_for_status()",
-    "{}.request",
-    "{}.history",
-    "{}.close()",
-    "{}",
+_RESPONSE = choices(
+    "{}.status_code | {}.text | {}.json() | {}.headers | {}.content | {}.raise_for_status() | "
+    "{}.request | {}.history | {}.close() | {}"
 )
-_BODY = {
-    "content": ("b'abc'", "'text'", "iter([b'a', b'b'])"),
-    "data": ("{'a': '1'}",),
-    "json": ("{'a': [1]}", "object()"),
-}
+_BODY = {"content": "b'abc' | 'text' | iter([b'a', b'b'])", "data": "{'a': '1'}", "json": "{'a': [1]} | object()"}
 
 _HTTPX = {
-    "params": ("{'q': '1'}", "[('q', '1')]"),
+    "params": "{'q': '1'} | [('q', '1')]",
     "headers": _HEADERS,
     "cookies": "{'c': '1'}",
-    "auth": ("('ann', 'secret')", "lambda request: request"),
-    "follow_redirects": ("True", "False"),
-    "timeout": ("5", "None", "5.0", "httpx.Timeout(5)"),
+    "auth": "('ann', 'secret') | lambda request: request",
+    "follow_redirects": "True | False",
+    "timeout": "5 | None | 5.0 | httpx.Timeout(5)",
     "extensions": "{}",
 }
 _HTTPX_RESPONSE = (
     *_RESPONSE,
-    "{}.elapsed.__class__",
-    "{}.is_closed",
-    "{}.read()",
-    "list({}.iter_bytes())",
-    "{}.num_bytes_downloaded",
-    "{}.extensions.keys()",
-    "{}.url",
-    "{}.next_request",
+    *choices(
+        "{}.elapsed.__class__ | {}.is_closed | {}.read() | list({}.iter_bytes()) | "
+        "{}.num_bytes_downloaded | {}.extensions.keys() | {}.url | {}.next_request"
+    ),
 )
 _HTTPX_ASYNC_RESPONSE = (
     *_RESPONSE[:-2],
-    "await {}.aread()",
-    "await {}.aclose()",
-    "{}.stream",
-    "{}.is_closed",
-    "{}.url",
-    "[each async for each in {}.aiter_bytes()]",
+    *choices(
+        "await {}.aread() | await {}.aclose() | {}.stream | {}.is_closed | {}.url | "
+        "[each async for each in {}.aiter_bytes()]"
+    ),
 )
 
 
@@ -113,41 +70,24 @@ def _sync(name: str) -> World:
     mocked = enter(httpx.Client(transport=httpx.MockTransport(broken)))
     """,
         (
-            call("client.get", 1, 1, url=_RELATIVE, **_HTTPX, _follow=_HTTPX_RESPONSE, _weight=4),
+            call("client.get 1/1 x4", url=_RELATIVE, **_HTTPX, _follow=_HTTPX_RESPONSE),
+            call("client.post 1/1 x2", url=_RELATIVE, **_BODY, files="{'f': b'1'}", **_HTTPX, _follow=_HTTPX_RESPONSE),
+            call("client.request 2/2", method=_METHODS, url=_RELATIVE, **_BODY, **_HTTPX, _follow=_HTTPX_RESPONSE),
+            call("httpx.get 1/1", url=_PATHS, **_HTTPX, verify="False", _follow=_HTTPX_RESPONSE),
             call(
-                "client.post",
-                1,
-                1,
-                url=_RELATIVE,
-                **_BODY,
-                files="{'f': b'1'}",
-                **_HTTPX,
+                "client.send 1/1 x2",
+                "request = client.build_request('GET', '/echo') | httpx.Request('GET', URL + '/moved') | "
+                "httpx.Request('GET', '/relative'); stream = True | False; auth = ('a', 'b'); follow_redirects = True",
                 _follow=_HTTPX_RESPONSE,
-                _weight=2,
             ),
-            call("client.request", 2, 2, method=_METHODS, url=_RELATIVE, **_BODY, **_HTTPX, _follow=_HTTPX_RESPONSE),
-            call("httpx.get", 1, 1, url=_PATHS, **_HTTPX, verify="False", _follow=_HTTPX_RESPONSE),
-            call(
-                "client.send",
-                1,
-                1,
-                request=(
-                    "client.build_request('GET', '/echo')",
-                    "httpx.Request('GET', URL + '/moved')",
-                    "httpx.Request('GET', '/relative')",
-                ),
-                stream=("True", "False"),
-                auth="('a', 'b')",
-                follow_redirects="True",
-                _follow=_HTTPX_RESPONSE,
-                _weight=2,
+            call("local.get 1/1", url="'/a' | '/b?c'", **_HTTPX, _follow=_HTTPX_RESPONSE),
+            call("mocked.get 1/1", url="'http://a/'"),
+            call("client.stream 2/2", method=_METHODS, url=_RELATIVE, _follow="{}.__enter__()"),
+            *lines(
+                "[each.read() for each in [client.stream('GET', '/stream').__enter__()]] | "
+                "httpx.Client(transport=httpx.HTTPTransport(retries=1)).get(URL + '/broken') | "
+                "client.__class__, client.send.__func__ is httpx.Client.send"
             ),
-            call("local.get", 1, 1, url=("'/a'", "'/b?c'"), **_HTTPX, _follow=_HTTPX_RESPONSE),
-            call("mocked.get", 1, 1, url=("'http://a/'",)),
-            call("client.stream", 2, 2, method=_METHODS, url=_RELATIVE, _follow=("{}.__enter__()",)),
-            Line("[each.read() for each in [client.stream('GET', '/stream').__enter__()]]"),
-            Line("httpx.Client(transport=httpx.HTTPTransport(retries=1)).get(URL + '/broken')"),
-            Line("client.__class__, client.send.__func__ is httpx.Client.send"),
             *(Line(f"surface('{name}', {number})") for number in range(0, 400, 40)),
         ),
         peers=("http",),
@@ -185,38 +125,28 @@ def _async(name: str) -> World:
     local = await aenter(httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://local"))
     """,
         (
-            call("await client.get", 1, 1, url=_RELATIVE, **_HTTPX, _follow=_HTTPX_ASYNC_RESPONSE, _weight=3),
+            call("await client.get 1/1 x3", url=_RELATIVE, **_HTTPX, _follow=_HTTPX_ASYNC_RESPONSE),
             call(
-                "await client.post",
-                1,
-                1,
+                "await client.post 1/1 x2",
                 url=_RELATIVE,
-                **{**_BODY, "content": ("b'a'", "body()")},
+                **{**_BODY, "content": "b'a' | body()"},
                 **_HTTPX,
                 _follow=_HTTPX_ASYNC_RESPONSE,
-                _weight=2,
             ),
+            call("await local.get 1/1 x4", url="'/a' | '/broken'", **_HTTPX, _follow=_HTTPX_ASYNC_RESPONSE),
             call(
-                "await local.get", 1, 1, url=("'/a'", "'/broken'"), **_HTTPX, _follow=_HTTPX_ASYNC_RESPONSE, _weight=4
-            ),
-            call(
-                "await local.request",
-                2,
-                2,
+                "await local.request 2/2 x2",
                 method=_METHODS,
-                url=("'/a'", "'/broken'"),
-                **{**_BODY, "content": ("body()",)},
+                url="'/a' | '/broken'",
+                **{**_BODY, "content": "body()"},
                 **_HTTPX,
                 _follow=_HTTPX_ASYNC_RESPONSE,
-                _weight=2,
             ),
             Line("describe(client.send)"),
             call(
-                "await client.send",
-                1,
-                1,
-                request=("client.build_request('GET', '/echo')", "httpx.Request('GET', '/no')"),
-                stream=("True", "False"),
+                "await client.send 1/1",
+                request="client.build_request('GET', '/echo') | httpx.Request('GET', '/no')",
+                stream="True | False",
                 _follow=_HTTPX_ASYNC_RESPONSE,
             ),
             Line("[await each.aread() async for each in client.stream('GET', '/stream')]"),
@@ -232,23 +162,20 @@ HTTPX_ASYNC, HTTPX2_ASYNC = _async("httpx"), _async("httpx2")
 _REQUESTS = {
     "headers": _HEADERS,
     "cookies": "{'c': '1'}",
-    "auth": ("('ann', 'secret')", "lambda request: request"),
-    "timeout": ("5", "(5, 5)", "None"),
-    "allow_redirects": ("True", "False"),
-    "stream": ("True", "False"),
+    "auth": "('ann', 'secret') | lambda request: request",
+    "timeout": "5 | (5, 5) | None",
+    "allow_redirects": "True | False",
+    "stream": "True | False",
     "verify": "False",
-    "hooks": ("{'response': lambda r, **k: event(r.status_code)}",),
-    "json": ("{'a': 1}", "object()"),
+    "hooks": "{'response': lambda r, **k: event(r.status_code)}",
+    "json": "{'a': 1} | object()",
 }
 _REQUESTS_RESPONSE = (
     *_RESPONSE,
-    "list({}.iter_content(2))",
-    "list({}.iter_lines())",
-    "{}.raw.__class__",
-    "{}.ok",
-    "{}.raw.read()",
-    "{}.iter_content(1)",
-    "{}.cookies.get_dict()",
+    *choices(
+        "list({}.iter_content(2)) | list({}.iter_lines()) | {}.raw.__class__ | {}.ok | {}.raw.read() | "
+        "{}.iter_content(1) | {}.cookies.get_dict()"
+    ),
 )
 REQUESTS = World(
     "requests",
@@ -265,21 +192,16 @@ REQUESTS = World(
     prepared = session.prepare_request(requests.Request("GET", URL + "/echo", headers={"a": "b"}))
     """,
     (
-        call("session.get", 1, 1, url=_PATHS, params="{'q': 1}", **_REQUESTS, _follow=_REQUESTS_RESPONSE, _weight=3),
+        call("session.get 1/1 x3", url=_PATHS, params="{'q': 1}", **_REQUESTS, _follow=_REQUESTS_RESPONSE),
         call(
-            "session.post",
-            1,
-            3,
+            "session.post 1/3 x2",
             url=_PATHS,
-            data=("b'a'", "{'a': 1}", "iter([b'a', b'b'])"),
+            data="b'a' | {'a': 1} | iter([b'a', b'b'])",
             **_REQUESTS,
             _follow=_REQUESTS_RESPONSE,
-            _weight=2,
         ),
         call(
-            "session.request",
-            2,
-            4,
+            "session.request 2/4",
             method=_METHODS,
             url=_PATHS,
             params="{'q': 1}",
@@ -287,45 +209,31 @@ REQUESTS = World(
             **_REQUESTS,
             _follow=_REQUESTS_RESPONSE,
         ),
-        call("own.get", 1, 1, url=_PATHS, **_REQUESTS, _follow=_REQUESTS_RESPONSE),
+        call("own.get 1/1", url=_PATHS, **_REQUESTS, _follow=_REQUESTS_RESPONSE),
         call(
-            "session.send",
-            1,
-            1,
-            request=("prepared", "requests.Request('GET', URL)"),
-            timeout="5",
-            stream="True",
+            "session.send 1/1",
+            "request = prepared | requests.Request('GET', URL); timeout = 5; stream = True",
             _follow=_REQUESTS_RESPONSE,
         ),
-        call("requests.get", 1, 2, url=_PATHS, params="{'q': 1}", **_REQUESTS, _follow=_REQUESTS_RESPONSE),
+        call("requests.get 1/2", url=_PATHS, params="{'q': 1}", **_REQUESTS, _follow=_REQUESTS_RESPONSE),
         *(Line(f"surface('requests', {number})") for number in range(0, 200, 30)),
     ),
     peers=("http",),
 )
 
-_URLLIB3_RESPONSE = (
-    "{}.status",
-    "{}.data",
-    "{}.headers",
-    "{}.read()",
-    "{}.json()",
-    "{}.release_conn()",
-    "{}.close()",
-    "list({}.stream(2))",
-    "{}.geturl()",
-    "{}.closed",
-    "{}.drain_conn()",
-    "{}.retries",
+_URLLIB3_RESPONSE = choices(
+    "{}.status | {}.data | {}.headers | {}.read() | {}.json() | {}.release_conn() | {}.close() | "
+    "list({}.stream(2)) | {}.geturl() | {}.closed | {}.drain_conn() | {}.retries"
 )
 _URLLIB3 = {
-    "body": ("b'a'", "'a'", "iter([b'a'])"),
-    "fields": ("{'a': '1'}",),
+    "body": "b'a' | 'a' | iter([b'a'])",
+    "fields": "{'a': '1'}",
     "headers": _HEADERS,
     "json": "{'a': 1}",
-    "retries": ("False", "0", "2", "urllib3.Retry(1, redirect=0)", "None"),
-    "redirect": ("True", "False"),
-    "timeout": ("5", "urllib3.Timeout(5)"),
-    "preload_content": ("True", "False"),
+    "retries": "False | 0 | 2 | urllib3.Retry(1, redirect=0) | None",
+    "redirect": "True | False",
+    "timeout": "5 | urllib3.Timeout(5)",
+    "preload_content": "True | False",
     "decode_content": "True",
 }
 URLLIB3 = World(
@@ -337,73 +245,57 @@ URLLIB3 = World(
     host = enter(urllib3.HTTPConnectionPool(HOST.split(":")[0], int(HOST.split(":")[1]), retries=0))
     """,
     (
-        call("pool.request", 2, 2, method=_METHODS, url=_PATHS, **_URLLIB3, _follow=_URLLIB3_RESPONSE, _weight=3),
+        call("pool.request 2/2 x3", method=_METHODS, url=_PATHS, **_URLLIB3, _follow=_URLLIB3_RESPONSE),
         call(
-            "pool.urlopen",
-            2,
-            3,
+            "pool.urlopen 2/3",
             method=_METHODS,
             url=_PATHS,
-            redirect=("True", "False"),
+            redirect="True | False",
             body="b'a'",
             headers=_HEADERS,
             preload_content="False",
             _follow=_URLLIB3_RESPONSE,
         ),
         call(
-            "host.urlopen",
-            2,
-            12,
+            "host.urlopen 2/12 x2",
             method=_METHODS,
             url=_RELATIVE,
             body="b'a'",
             headers=_HEADERS,
-            retries=("0", "False", "1"),
+            retries="0 | False | 1",
             redirect="False",
             assert_same_host="False",
             timeout="5",
             pool_timeout="1",
-            release_conn=("True", "False"),
-            chunked=("True", "False"),
+            release_conn="True | False",
+            chunked="True | False",
             body_pos="None",
             preload_content="False",
             _follow=_URLLIB3_RESPONSE,
-            _weight=2,
         ),
-        call("urllib3.request", 2, 2, method=_METHODS, url=_PATHS, **_URLLIB3, _follow=_URLLIB3_RESPONSE),
+        call("urllib3.request 2/2", method=_METHODS, url=_PATHS, **_URLLIB3, _follow=_URLLIB3_RESPONSE),
         *(Line(f"surface('urllib3', {number})") for number in range(0, 200, 30)),
     ),
     peers=("http",),
 )
 
-_AIOHTTP_RESPONSE = (
-    "{}.status",
-    "await {}.text()",
-    "await {}.json()",
-    "await {}.read()",
-    "{}.close()",
-    "{}.headers",
-    "{}.release()",
-    "{}.raise_for_status()",
-    "{}.history",
-    "{}.request_info",
-    "{}.url",
-    "{}.closed",
-    "await {}.content.read(3)",
-    "{}.cookies",
+_AIOHTTP_RESPONSE = choices(
+    "{}.status | await {}.text() | await {}.json() | await {}.read() | {}.close() | {}.headers | "
+    "{}.release() | {}.raise_for_status() | {}.history | {}.request_info | {}.url | {}.closed | "
+    "await {}.content.read(3) | {}.cookies"
 )
 _AIOHTTP = {
-    "params": ("{'q': '1'}", "[('q', '1')]"),
-    "data": ("b'a'", "{'a': '1'}"),
-    "json": ("{'a': 1}", "object()"),
+    "params": "{'q': '1'} | [('q', '1')]",
+    "data": "b'a' | {'a': '1'}",
+    "json": "{'a': 1} | object()",
     "headers": _HEADERS,
-    "allow_redirects": ("True", "False"),
+    "allow_redirects": "True | False",
     "max_redirects": "2",
-    "timeout": ("aiohttp.ClientTimeout(5)",),
+    "timeout": "aiohttp.ClientTimeout(5)",
     "cookies": "{'c': '1'}",
     "auth": "aiohttp.BasicAuth('a', 'b')",
-    "raise_for_status": ("True", "False"),
-    "trace_request_ctx": ("{'x': 1}",),
+    "raise_for_status": "True | False",
+    "trace_request_ctx": "{'x': 1}",
 }
 AIOHTTP = World(
     "aiohttp",
@@ -424,12 +316,12 @@ AIOHTTP = World(
     plain = await aenter(aiohttp.ClientSession(base_url=URL))
     """,
     (
-        call("await session.get", 1, 1, url=_PATHS, **_AIOHTTP, _follow=_AIOHTTP_RESPONSE, _weight=3),
-        call("await session.post", 1, 1, url=_PATHS, **_AIOHTTP, _follow=_AIOHTTP_RESPONSE),
-        call("await plain.request", 2, 2, method=_METHODS, url=_RELATIVE, **_AIOHTTP, _follow=_AIOHTTP_RESPONSE),
-        call("plain.get", 1, 1, url=_RELATIVE, **_AIOHTTP, _follow=("await {}", "await {}.__aenter__()", "{}.close()")),
-        call("await plain.ws_connect", 1, 1, url=("'/echo'", "'/status/404'"), timeout="5", _follow=("{}.closed",)),
-        call("await aiohttp.ClientSession().get", 1, 1, url=_PATHS, _follow=_AIOHTTP_RESPONSE),
+        call("await session.get 1/1 x3", url=_PATHS, **_AIOHTTP, _follow=_AIOHTTP_RESPONSE),
+        call("await session.post 1/1", url=_PATHS, **_AIOHTTP, _follow=_AIOHTTP_RESPONSE),
+        call("await plain.request 2/2", method=_METHODS, url=_RELATIVE, **_AIOHTTP, _follow=_AIOHTTP_RESPONSE),
+        call("plain.get 1/1", url=_RELATIVE, **_AIOHTTP, _follow="await {} | await {}.__aenter__() | {}.close()"),
+        call("await plain.ws_connect 1/1", url="'/echo' | '/status/404'", timeout="5", _follow="{}.closed"),
+        call("await aiohttp.ClientSession().get 1/1", url=_PATHS, _follow=_AIOHTTP_RESPONSE),
         Line("aiohttp.ClientSession(trace_configs=[aiohttp.TraceConfig()])", follow=("await {}.close()",)),
         Line("session.trace_configs"),
         *(Line(f"surface('aiohttp', {number})") for number in range(0, 600, 60)),
@@ -438,18 +330,9 @@ AIOHTTP = World(
     loops=("asyncio", "uvloop"),
 )
 
-_URLLIB_RESPONSE = (
-    "{}.status",
-    "{}.read()",
-    "{}.headers.items()",
-    "{}.geturl()",
-    "{}.close()",
-    "{}.info()",
-    "{}.getcode()",
-    "{}.readline()",
-    "list({})",
-    "{}.reason",
-    "{}.__enter__()",
+_URLLIB_RESPONSE = choices(
+    "{}.status | {}.read() | {}.headers.items() | {}.geturl() | {}.close() | {}.info() | "
+    "{}.getcode() | {}.readline() | list({}) | {}.reason | {}.__enter__()"
 )
 URLLIB = World(
     "urllib",
@@ -469,35 +352,26 @@ URLLIB = World(
     """,
     (
         call(
-            "opener.open",
-            1,
-            3,
+            "opener.open 1/3 x3",
             fullurl=(*_PATHS, "request"),
-            data=("b'a'", "None"),
-            timeout=("5", "None"),
+            data="b'a' | None",
+            timeout="5 | None",
             _follow=_URLLIB_RESPONSE,
-            _weight=3,
         ),
         call(
-            "own.open",
-            1,
-            3,
+            "own.open 1/3 x2",
             fullurl=(*_PATHS, "request"),
-            data=("b'a'", "iter([b'a'])"),
-            timeout=("5",),
+            data="b'a' | iter([b'a'])",
+            timeout="5",
             _follow=_URLLIB_RESPONSE,
-            _weight=2,
         ),
         call(
-            "urllib.request.urlopen",
-            1,
-            3,
+            "urllib.request.urlopen 1/3 x2",
             url=(*_PATHS, "request"),
-            data=("b'a'", "None"),
-            timeout=("5",),
+            data="b'a' | None",
+            timeout="5",
             context="None",
             _follow=_URLLIB_RESPONSE,
-            _weight=2,
         ),
         Line("sorted(request.headers), request.unredirected_hdrs"),
         *(Line(f"surface('urllib.request', {number})") for number in range(0, 300, 30)),

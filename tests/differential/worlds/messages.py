@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from differential.program import Line, World, call
+from differential.program import Line, World, call, lines
 
 _LOOPS = ("asyncio", "uvloop")
 PIKA = World(
@@ -38,37 +38,23 @@ PIKA = World(
     """,
     (
         call(
-            "channel.basic_publish",
-            3,
-            5,
-            exchange="''",
-            routing_key=("queue", "'nowhere'"),
-            body=("b'a'", "'text'"),
-            properties=("own", "None", "pika.BasicProperties()"),
-            mandatory=("True", "False"),
-            _follow=("channel.basic_get(queue, auto_ack=True)", "own.headers"),
-            _weight=4,
+            "channel.basic_publish 3/5 x4",
+            "exchange = ''; routing_key = queue | 'nowhere'; body = b'a' | 'text'; properties = own | None | "
+            "pika.BasicProperties(); mandatory = True | False",
+            _follow="channel.basic_get(queue, auto_ack=True) | own.headers",
         ),
-        call("channel.basic_get", 1, 2, queue="queue", auto_ack=("True", "False"), _weight=2),
-        Line("consumed(got)"),
-        Line("consumed(fails)"),
+        call("channel.basic_get 1/2 x2", queue="queue", auto_ack="True | False"),
+        *lines("consumed(got) | consumed(fails)"),
         call(
-            "channel.basic_consume",
-            2,
-            7,
-            queue="queue",
-            on_message_callback=("got", "17"),
-            auto_ack="True",
-            exclusive="False",
-            consumer_tag="'tag'",
-            arguments="None",
-            _follow=("channel.basic_cancel({})",),
+            "channel.basic_consume 2/7",
+            "queue = queue; on_message_callback = got | 17; auto_ack = True; exclusive = False; "
+            "consumer_tag = 'tag'; arguments = None",
+            _follow="channel.basic_cancel({})",
         ),
-        Line("taken(1)"),
-        Line("taken(2)"),
-        Line("channel.confirm_delivery()"),
-        Line("describe(channel.basic_publish)"),
-        Line("describe(channel.consume)"),
+        *lines(
+            "taken(1) | taken(2) | channel.confirm_delivery() | describe(channel.basic_publish) | "
+            "describe(channel.consume)"
+        ),
         *(Line(f"surface('pika', {number})") for number in range(0, 300, 40)),
     ),
     peers=("rabbitmq",),
@@ -102,32 +88,21 @@ AIO_PIKA = World(
     """,
     (
         call(
-            "await channel.default_exchange.publish",
-            2,
-            2,
-            message=("aio_pika.Message(b'a')", "aio_pika.Message(b'a', headers={'x': 1})", "b'a'"),
-            routing_key=("queue.name", "'nowhere'"),
-            mandatory=("True", "False"),
-            immediate="False",
-            timeout="5",
-            _weight=4,
+            "await channel.default_exchange.publish 2/2 x4",
+            "message = aio_pika.Message(b'a') | aio_pika.Message(b'a', headers={'x': 1}) | b'a'; "
+            "routing_key = queue.name | 'nowhere'; mandatory = True | False; immediate = False; timeout = 5",
         ),
         call(
-            "await queue.get",
-            0,
-            0,
-            no_ack=("True", "False"),
-            fail=("False", "True"),
-            timeout="5",
-            _follow=("{}.body", "await {}.ack()"),
+            "await queue.get 0/0",
+            "no_ack = True | False; fail = False | True; timeout = 5",
+            _follow="{}.body | await {}.ack()",
         ),
-        Line("await consumed(got)"),
-        Line("await consumed(plain)"),
-        Line("await iterated(lambda i: i.close())"),
-        Line("await iterated(lambda i: i.__aexit__(None, None, None))"),
-        Line("describe(aio_pika.queue.QueueIterator.close)"),
-        Line("describe(aio_pika.queue.QueueIterator.__anext__)"),
-        Line("describe(aio_pika.Exchange.publish)"),
+        *lines(
+            "await consumed(got) | await consumed(plain) | await iterated(lambda i: i.close()) | "
+            "await iterated(lambda i: i.__aexit__(None, None, None)) | "
+            "describe(aio_pika.queue.QueueIterator.close) | "
+            "describe(aio_pika.queue.QueueIterator.__anext__) | describe(aio_pika.Exchange.publish)"
+        ),
         *(Line(f"surface('aio_pika', {number})") for number in range(0, 400, 50)),
     ),
     peers=("rabbitmq",),
@@ -155,30 +130,17 @@ AIORMQ = World(
     """,
     (
         call(
-            "await channel.basic_publish",
-            1,
-            1,
-            body=("b'a'", "'a'"),
-            exchange=("''",),
-            routing_key=("queue", "'nowhere'"),
-            properties=("None", "aiormq.spec.Basic.Properties(headers={'x': 1})"),
-            mandatory=("True", "False"),
-            timeout="5",
-            _weight=3,
+            "await channel.basic_publish 1/1 x3",
+            "body = b'a' | 'a'; exchange = ''; routing_key = queue | 'nowhere'; properties = None | "
+            "aiormq.spec.Basic.Properties(headers={'x': 1}); mandatory = True | False; timeout = 5",
         ),
-        call("await channel.basic_get", 1, 1, queue="queue", no_ack="True", timeout="5", _follow=("{}.body",)),
+        call("await channel.basic_get 1/1", queue="queue", no_ack="True", timeout="5", _follow="{}.body"),
         Line("await consumed()"),
         call(
-            "await channel.basic_consume",
-            2,
-            2,
-            queue="queue",
-            consumer_callback=("event", "17"),
-            no_ack="True",
-            consumer_tag="'tag'",
+            "await channel.basic_consume 2/2",
+            "queue = queue; consumer_callback = event | 17; no_ack = True; consumer_tag = 'tag'",
         ),
-        Line("describe(aiormq.Channel.basic_consume)"),
-        Line("describe(aiormq.Channel.basic_publish)"),
+        *lines("describe(aiormq.Channel.basic_consume) | describe(aiormq.Channel.basic_publish)"),
         *(Line(f"surface('aiormq', {number})") for number in range(0, 300, 40)),
     ),
     peers=("rabbitmq",),
@@ -225,28 +187,20 @@ AMQP = World(
     (
         *(
             call(
-                f"{name}.basic_publish",
-                1,
-                3,
-                msg=("own", "amqp.Message(b'b')", "'text'"),
-                exchange="''",
-                routing_key=("queue", "'nowhere'"),
-                mandatory="False",
-                timeout="5",
-                _follow=("own.properties", "channel.basic_get(queue, no_ack=True).body"),
-                _weight=2,
+                f"{name}.basic_publish 1/3 x2",
+                "msg = own | amqp.Message(b'b') | 'text'; exchange = ''; routing_key = queue | 'nowhere'; "
+                "mandatory = False; timeout = 5",
+                _follow="own.properties | channel.basic_get(queue, no_ack=True).body",
             )
             for name in ("channel", "confirmed")
         ),
-        call("channel.basic_get", 1, 2, queue="queue", no_ack="True", _follow=("{}.body", "{}.headers is None")),
-        Line("consumed(got)"),
-        Line("consumed(fails)"),
-        Line("simple({'item': 1})"),
-        Line("simple('text', headers={'x-a': 'b'})"),
-        Line("own.properties, own.body"),
-        Line("describe(channel.basic_publish)"),
-        Line("describe(channel.basic_consume)"),
-        Line("describe(kombu.simple.SimpleBase.get)"),
+        call("channel.basic_get 1/2", queue="queue", no_ack="True", _follow="{}.body | {}.headers is None"),
+        *lines(
+            "consumed(got) | consumed(fails) | simple({'item': 1}) | "
+            "simple('text', headers={'x-a': 'b'}) | own.properties, own.body | "
+            "describe(channel.basic_publish) | describe(channel.basic_consume) | "
+            "describe(kombu.simple.SimpleBase.get)"
+        ),
         *(Line(f"surface('amqp', {number})") for number in range(0, 200, 30)),
     ),
     peers=("rabbitmq",),
@@ -276,38 +230,22 @@ CELERY = World(
         return x
     """,
     (
+        call("add.delay 1/2 x2", x="1 | 'a'", y="2", _follow="{}.get() | {}.state | {}.result | {}"),
         call(
-            "add.delay", 1, 2, x=("1", "'a'"), y=("2",), _follow=("{}.get()", "{}.state", "{}.result", "{}"), _weight=2
+            "add.apply_async 0/2 x2",
+            "args = (1,) | [1, 2]; kwargs = {'y': 2}; countdown = 0; headers = {'x': 1} | {'sw8': 'mine'}; "
+            "expires = 10",
+            _follow="{}.get() | {}.traceback is None",
         ),
+        call("fail.delay 0/1", retries="True | False", _follow="{}.get() | {}.result | {}.state"),
         call(
-            "add.apply_async",
-            0,
-            2,
-            args=("(1,)", "[1, 2]"),
-            kwargs="{'y': 2}",
-            countdown="0",
-            headers=("{'x': 1}", "{'sw8': 'mine'}"),
-            expires="10",
-            _follow=("{}.get()", "{}.traceback is None"),
-            _weight=2,
+            "later.apply_async 0/2", args="(1,)", headers="{'x': 1}", queue="'q'", task_id="'id'", _follow="{}.id | {}"
         ),
-        call("fail.delay", 0, 1, retries=("True", "False"), _follow=("{}.get()", "{}.result", "{}.state")),
-        call(
-            "later.apply_async",
-            0,
-            2,
-            args="(1,)",
-            headers="{'x': 1}",
-            queue="'q'",
-            task_id="'id'",
-            _follow=("{}.id", "{}"),
+        call("app.send_task 1/3", name="'add' | 'none'", args="(1,)", kwargs="{}"),
+        *lines(
+            "celery.chain(add.s(1), add.s(2))().get() | add(1) | add.apply((1,)).get() | "
+            "celery.group(add.s(1), add.s(2))().get() | later.s(1).apply_async()"
         ),
-        call("app.send_task", 1, 3, name=("'add'", "'none'"), args="(1,)", kwargs="{}"),
-        Line("celery.chain(add.s(1), add.s(2))().get()"),
-        Line("add(1)"),
-        Line("add.apply((1,)).get()"),
-        Line("celery.group(add.s(1), add.s(2))().get()"),
-        Line("later.s(1).apply_async()"),
         *(Line(f"surface('celery', {number})") for number in range(0, 200, 25)),
     ),
 )
@@ -336,17 +274,10 @@ ARQ = World(
     """,
     (
         call(
-            "await pool.enqueue_job",
-            1,
-            1,
-            function=("'add'", "'fail'", "'again'", "'none'"),
-            _rest=("1", "2"),
-            y="3",
-            _job_id="'id'",
-            _queue_name="None",
-            _job_try="None",
-            _follow=("await work()", "await {}.result(timeout=0.5, poll_delay=0.01)", "await {}.status()", "{}"),
-            _weight=3,
+            "await pool.enqueue_job 1/1 x3",
+            "function = 'add' | 'fail' | 'again' | 'none'; * = 1 | 2; y = 3; _job_id = 'id'; _queue_name = None; "
+            "_job_try = None",
+            _follow="await work() | await {}.result(timeout=0.5, poll_delay=0.01) | await {}.status() | {}",
         ),
         Line("await work()"),
         *(Line(f"surface('arq', {number})") for number in range(0, 120, 15)),
@@ -367,35 +298,21 @@ AIOKAFKA = World(
     """,
     (
         call(
-            "await producer.send_and_wait",
-            1,
-            6,
-            topic=("'orders'", "'bad topic'"),
-            value=("b'1'", "'text'", "None"),
-            key="b'k'",
-            partition=("0", "7"),
-            timestamp_ms="None",
-            headers=("[('x', b'1')]", "[]", "None", "[('sw8', b'mine')]"),
-            _weight=3,
+            "await producer.send_and_wait 1/6 x3",
+            "topic = 'orders' | 'bad topic'; value = b'1' | 'text' | None; key = b'k'; partition = 0 | 7; "
+            "timestamp_ms = None; headers = [('x', b'1')] | [] | None | [('sw8', b'mine')]",
         ),
         call(
-            "await producer.send",
-            1,
-            6,
-            topic="'orders'",
-            value="b'1'",
-            key="b'k'",
-            partition="0",
-            timestamp_ms="1",
-            headers="[('x', b'1')]",
-            _follow=("await {}", "{}.done()", "{}.cancel()"),
+            "await producer.send 1/6",
+            "topic = 'orders'; value = b'1'; key = b'k'; partition = 0; timestamp_ms = 1; headers = [('x', b'1')]",
+            _follow="await {} | {}.done() | {}.cancel()",
         ),
-        Line("producer.create_batch().append(key=None, value=b'1', timestamp=None)"),
-        Line("await producer.flush()"),
-        Line("await producer.partitions_for('orders')"),
+        *lines(
+            "producer.create_batch().append(key=None, value=b'1', timestamp=None) | "
+            "await producer.flush() | await producer.partitions_for('orders')"
+        ),
         *(Line(f"surface('aiokafka', {number})") for number in range(0, 300, 30)),
-        Line("describe(aiokafka.AIOKafkaConsumer.getone)"),
-        Line("describe(aiokafka.AIOKafkaConsumer.getmany)"),
+        *lines("describe(aiokafka.AIOKafkaConsumer.getone) | describe(aiokafka.AIOKafkaConsumer.getmany)"),
     ),
     peers=("kafka",),
     loops=_LOOPS,
@@ -408,11 +325,11 @@ KAFKA_PYTHON = World(
     """,
     (
         *(Line(f"surface('kafka', {number})") for number in range(0, 300, 12)),
-        Line("describe(kafka.KafkaProducer.send)"),
-        Line("describe(kafka.KafkaConsumer.poll)"),
-        Line("describe(kafka.KafkaConsumer.__next__)"),
-        Line("kafka.KafkaConsumer(odd=1)"),
-        call("kafka.KafkaProducer.send", 1, 2, self="None", topic="'a'"),
+        *lines(
+            "describe(kafka.KafkaProducer.send) | describe(kafka.KafkaConsumer.poll) | "
+            "describe(kafka.KafkaConsumer.__next__) | kafka.KafkaConsumer(odd=1)"
+        ),
+        call("kafka.KafkaProducer.send 1/2", self="None", topic="'a'"),
     ),
     records=False,
     leaves=True,
@@ -429,24 +346,16 @@ CONFLUENT = World(
     """,
     (
         call(
-            "producer.produce",
-            1,
-            8,
-            topic=("'orders'", "17"),
-            value=("b'1'", "'text'"),
-            key="b'k'",
-            partition="0",
-            on_delivery="delivered",
-            callback="delivered",
-            timestamp="1",
-            headers=("[('x', b'1')]", "{'x': 'y'}", "17"),
-            _follow=("producer.flush(5)",),
-            _weight=9,
+            "producer.produce 1/8 x9",
+            "topic = 'orders' | 17; value = b'1' | 'text'; key = b'k'; partition = 0; on_delivery = delivered; "
+            "callback = delivered; timestamp = 1; headers = [('x', b'1')] | {'x': 'y'} | 17",
+            _follow="producer.flush(5)",
         ),
-        Line("producer.flush(5), len(producer)"),
-        Line("type(producer)"),
-        Line("confluent_kafka.Producer.__mro__, confluent_kafka.Consumer.__mro__"),
-        Line("confluent_kafka.Producer({'nonsense': 1})"),
+        *lines(
+            "producer.flush(5), len(producer) | type(producer) | "
+            "confluent_kafka.Producer.__mro__, confluent_kafka.Consumer.__mro__ | "
+            "confluent_kafka.Producer({'nonsense': 1})"
+        ),
         *(Line(f"surface('confluent_kafka', {number})") for number in range(0, 300, 25)),
     ),
 )

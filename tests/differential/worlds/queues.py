@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from differential.program import Line, World, call
+from differential.program import Line, World, call, choices, lines
 
 _DRAMATIQ = """
     import dramatiq, functools, inspect
@@ -101,7 +101,7 @@ _DRAMATIQ = """
         work()
         return message.get_result(backend=backend)
     """
-_WORKED = ("work()", "get({})", "{}.options", "{}.args, {}.kwargs", "{}", "dict({}.asdict(), options=0)", "str({})")
+_WORKED = choices("work() | get({}) | {}.options | {}.args, {}.kwargs | {} | dict({}.asdict(), options=0) | str({})")
 
 
 DRAMATIQ = World(
@@ -109,49 +109,31 @@ DRAMATIQ = World(
     ("dramatiq",),
     _DRAMATIQ,
     (
-        call("add.send", 1, 2, x=("1", "'a'", "[1]"), y=("2", "'b'"), _follow=_WORKED, _weight=4),
+        call("add.send 1/2 x4", x="1 | 'a' | [1]", y="2 | 'b'", _follow=_WORKED),
         call(
-            "add.send_with_options",
-            0,
-            0,
-            args=("(1,)", "[1, 2]", "(object(),)"),
-            kwargs=("{'y': 2}", "{'z': 3}"),
-            delay=("1", "0"),
-            on_success=("done", "'done'"),
-            on_failure="done",
-            max_age=("60_000", "1"),
-            tenant=("'acme'", "'skipped'"),
-            sw8="'mine'",
-            pipe_target="done.message()",
+            "add.send_with_options 0/0 x4",
+            "args = (1,) | [1, 2] | (object(),); kwargs = {'y': 2} | {'z': 3}; delay = 1 | 0; "
+            "on_success = done | 'done'; on_failure = done; max_age = 60_000 | 1; tenant = 'acme' | 'skipped'; "
+            "sw8 = 'mine'; pipe_target = done.message()",
             _follow=_WORKED,
-            _weight=4,
         ),
-        call("fail.send", 0, 1, why="'busy'", _follow=_WORKED, _weight=2),
+        call("fail.send 0/1 x2", why="'busy'", _follow=_WORKED),
         call(
-            "fail.send_with_options",
-            0,
-            0,
-            args="('busy',)",
-            max_retries=("0", "2", "None"),
-            on_failure="done",
-            throws=("LookupError", "(LookupError,)"),
-            on_retry_exhausted="'exhausted'",
+            "fail.send_with_options 0/0 x2",
+            "args = ('busy',); max_retries = 0 | 2 | None; on_failure = done; throws = LookupError | "
+            "(LookupError,); on_retry_exhausted = 'exhausted'",
             _follow=_WORKED,
-            _weight=2,
         ),
-        call("again.send", 0, 1, delay=("1", "None"), _follow=_WORKED, _weight=2),
-        call("outer.send", 1, 1, x="1", _follow=_WORKED, _weight=2),
-        call("resend.send", _follow=_WORKED, _weight=2),
+        call("again.send 0/1 x2", delay="1 | None", _follow=_WORKED),
+        call("outer.send 1/1 x2", x="1", _follow=_WORKED),
+        call("resend.send x2", _follow=_WORKED),
         call("expected.send", _follow=_WORKED),
-        call("Generic.send", 1, 1, x="1", _follow=_WORKED),
+        call("Generic.send 1/1", x="1", _follow=_WORKED),
         call(
-            "broker.enqueue",
-            1,
-            1,
-            message=("add.message(1)", "done.message(1, 2)", "add.message(1).copy(queue_name='none')", "add"),
-            delay=("1", "None"),
+            "broker.enqueue 1/1 x3",
+            message="add.message(1) | done.message(1, 2) | add.message(1).copy(queue_name='none') | add",
+            delay="1 | None",
             _follow=_WORKED,
-            _weight=3,
         ),
         Line("broker.enqueue(dramatiq.Message('default', 'none', (), {}, {}))", follow=_WORKED),
         Line("(add.message(1) | add.message(2)).run()", follow=("get({})", "{}.completed", "len({})")),
@@ -183,36 +165,26 @@ DRAMATIQ = World(
 
 
 _RQ_OPTIONS = {
-    "meta": ("{'tenant': 'acme'}", "{}", "{'swagent': 'mine'}"),
-    "job_id": ("'id'", "'other'"),
-    "retry": ("Retry(max=1)", "Retry(max=2, interval=[0])"),
-    "job_timeout": ("60", "'1m'"),
-    "result_ttl": ("60", "0", "-1"),
+    "meta": "{'tenant': 'acme'} | {} | {'swagent': 'mine'}",
+    "job_id": "'id' | 'other'",
+    "retry": "Retry(max=1) | Retry(max=2, interval=[0])",
+    "job_timeout": "60 | '1m'",
+    "result_ttl": "60 | 0 | -1",
     "description": "'of a test'",
     "at_front": "True",
-    "on_success": ("succeeded", "Callback(succeeded, timeout='1m')"),
-    "on_failure": ("failed", "Callback('program.failed')"),
+    "on_success": "succeeded | Callback(succeeded, timeout='1m')",
+    "on_failure": "failed | Callback('program.failed')",
 }
 _RQ_FOLLOW = (
     *("done({})",) * 5,
-    "work()",
-    "work()",
-    "work(exception_handlers=[handle])",
-    "{}.get_status()",
-    "{}.return_value()",
-    "{}.meta, {}.args, {}.kwargs, {}.func_name, {}.origin",
-    "Job.fetch({}.id, connection=connection).meta",
-    "{}.latest_result().exc_string",
-    "{}.get_call_string(), {}.description, {}.timeout",
-    "sorted({}.to_dict())",
-    "{}.refresh()",
-    "{}.cancel()",
-    "{}.requeue()",
-    "{}.delete()",
-    "{}.save()",
-    "queue.enqueue_job({})",
-    "{}.is_finished, {}.is_failed, {}.retries_left, {}.number_of_retries",
-    "{}",
+    *choices(
+        "work() | work() | work(exception_handlers=[handle]) | {}.get_status() | {}.return_value() | "
+        "{}.meta, {}.args, {}.kwargs, {}.func_name, {}.origin | "
+        "Job.fetch({}.id, connection=connection).meta | {}.latest_result().exc_string | "
+        "{}.get_call_string(), {}.description, {}.timeout | sorted({}.to_dict()) | {}.refresh() | "
+        "{}.cancel() | {}.requeue() | {}.delete() | {}.save() | queue.enqueue_job({}) | "
+        "{}.is_finished, {}.is_failed, {}.retries_left, {}.number_of_retries | {}"
+    ),
 )
 
 
@@ -306,91 +278,36 @@ RQ = World(
     """,
     (
         call(
-            "queue.enqueue",
-            1,
-            1,
-            f=("add", "'program.add'", "Shop().price", "Shop()", "awaits", "'program.none'", "outer", "len"),
-            _rest=("1", "'a'", "2"),
-            y=("3", "'b'"),
+            "queue.enqueue 1/1 x5",
+            "f = add | 'program.add' | Shop().price | Shop() | awaits | 'program.none' | outer | len; * = 1 | "
+            "'a' | 2; y = 3 | 'b'",
             **_RQ_OPTIONS,
             _follow=_RQ_FOLLOW,
-            _weight=5,
         ),
         call(
-            "queue.enqueue_call",
-            1,
-            7,
-            func=("add", "fail", "again"),
-            args=("(1,)", "[1, 2]", "()"),
-            kwargs=("{'y': 2}", "None"),
-            timeout=("60", "'1m'", "-1"),
-            result_ttl=("60", "0"),
-            ttl="60",
-            failure_ttl="60",
-            meta="{'tenant': 'acme'}",
-            retry=("Retry(1)", "Retry(max=2, interval=[0, 60])"),
+            "queue.enqueue_call 1/7 x3",
+            "func = add | fail | again; args = (1,) | [1, 2] | (); kwargs = {'y': 2} | None; timeout = 60 | "
+            "'1m' | -1; result_ttl = 60 | 0; ttl = 60; failure_ttl = 60; meta = {'tenant': 'acme'}; "
+            "retry = Retry(1) | Retry(max=2, interval=[0, 60])",
             _follow=_RQ_FOLLOW,
-            _weight=3,
         ),
+        call("queue.enqueue 1/1 x3", f="fail | 'program.fail' | again", **_RQ_OPTIONS, _follow=_RQ_FOLLOW),
+        call("at_once.enqueue 1/1 x2", f="add | fail | again", _rest="1", **_RQ_OPTIONS, _follow=_RQ_FOLLOW),
+        call("texts.enqueue 1/1", f="add | fail", _rest="1 | object()", _follow=(*("workers()",) * 5, *_RQ_FOLLOW)),
+        call("owned.enqueue 1/1 x2", f="add | fail", _rest="1 | 7", _follow=(*("workers()",) * 5, *_RQ_FOLLOW)),
         call(
-            "queue.enqueue",
-            1,
-            1,
-            f=("fail", "'program.fail'", "again"),
-            **_RQ_OPTIONS,
-            _follow=_RQ_FOLLOW,
-            _weight=3,
-        ),
-        call(
-            "at_once.enqueue",
-            1,
-            1,
-            f=("add", "fail", "again"),
-            _rest=("1",),
-            **_RQ_OPTIONS,
-            _follow=_RQ_FOLLOW,
-            _weight=2,
-        ),
-        call(
-            "texts.enqueue",
-            1,
-            1,
-            f=("add", "fail"),
-            _rest=("1", "object()"),
-            _follow=(*("workers()",) * 5, *_RQ_FOLLOW),
-        ),
-        call(
-            "owned.enqueue",
-            1,
-            1,
-            f=("add", "fail"),
-            _rest=("1", "7"),
-            _follow=(*("workers()",) * 5, *_RQ_FOLLOW),
-            _weight=2,
-        ),
-        call(
-            "queue.enqueue_in",
-            2,
-            2,
-            time_delta=("timedelta(seconds=-1)", "timedelta(hours=1)"),
-            func=("add", "fail"),
-            _rest=("1",),
-            y="2",
-            meta="{'tenant': 'acme'}",
-            _follow=(*("due(), work()",) * 5, *_RQ_FOLLOW),
-            _weight=2,
-        ),
-        call(
-            "queue.enqueue_at",
-            2,
-            2,
-            datetime=("datetime(2020, 1, 1, tzinfo=timezone.utc)", "datetime(2020, 1, 1)"),
-            f="add",
-            _rest=("1",),
-            job_id="'id'",
+            "queue.enqueue_in 2/2 x2",
+            "time_delta = timedelta(seconds=-1) | timedelta(hours=1); func = add | fail; * = 1; y = 2; "
+            "meta = {'tenant': 'acme'}",
             _follow=(*("due(), work()",) * 5, *_RQ_FOLLOW),
         ),
-        call("decorated.delay", 1, 2, x="1", y="2", job_id="'id'", at_front="True", _follow=_RQ_FOLLOW, _weight=2),
+        call(
+            "queue.enqueue_at 2/2",
+            "datetime = datetime(2020, 1, 1, tzinfo=timezone.utc) | datetime(2020, 1, 1); f = add; * = 1; "
+            "job_id = 'id'",
+            _follow=(*("due(), work()",) * 5, *_RQ_FOLLOW),
+        ),
+        call("decorated.delay 1/2 x2", x="1", y="2", job_id="'id'", at_front="True", _follow=_RQ_FOLLOW),
         Line(
             "queue.enqueue_many([rq.Queue.prepare_data(add, (each,)) for each in (1, 2)])", follow=("work()", "len({})")
         ),
@@ -402,13 +319,14 @@ RQ = World(
         ),
         Line("work()", weight=3),
         Line("work(exception_handlers=[handle])", weight=2),
-        Line("work(queue, at_once, job_class=Job, default_result_ttl=60)"),
-        Line("[sorted(each.meta) for each in queue.jobs]"),
-        Line("queue.count, queue.failed_job_registry.count, queue.finished_job_registry.count"),
-        Line("decorated(1), decorated.delay.__name__, inspect.iscoroutinefunction(awaits)"),
+        *lines(
+            "work(queue, at_once, job_class=Job, default_result_ttl=60) | "
+            "[sorted(each.meta) for each in queue.jobs] | "
+            "queue.count, queue.failed_job_registry.count, queue.finished_job_registry.count | "
+            "decorated(1), decorated.delay.__name__, inspect.iscoroutinefunction(awaits)"
+        ),
         Line("Job.fetch('id', connection=connection)", follow=_RQ_FOLLOW),
-        Line("Job.fetch_many(['id', 'none'], connection=connection)"),
-        Line("queue.empty()"),
+        *lines("Job.fetch_many(['id', 'none'], connection=connection) | queue.empty()"),
         *(
             Line(f"describe({each})")
             for each in (
@@ -528,7 +446,7 @@ _LIST = """import redis.asyncio
         receiver = Receiver(broker, max_async_tasks=1)
         async for message in broker.listen():
             await asyncio.create_task(receiver.callback(message))"""
-_TASKIQ_FOLLOW = ("await work()", "await get({})", "await {}.is_ready()", "type({}), {}.return_type")
+_TASKIQ_FOLLOW = choices("await work() | await get({}) | await {}.is_ready() | type({}), {}.return_type")
 
 
 def _taskiq(name: str, broker: str, *more: Line, peers: Sequence[str] = ()) -> World:
@@ -537,57 +455,39 @@ def _taskiq(name: str, broker: str, *more: Line, peers: Sequence[str] = ()) -> W
         ("taskiq",),
         _TASKIQ.replace("{broker}", broker),
         (
-            call("await add.kiq", 1, 2, x=("1", "'2'", "'a'"), y=("2", "{'b': 1}"), _follow=_TASKIQ_FOLLOW, _weight=4),
-            call("await plain.kiq", 1, 1, x=("1", "object()"), _follow=_TASKIQ_FOLLOW, _weight=2),
-            call("await fail.kiq", 0, 1, why="'busy'", _follow=_TASKIQ_FOLLOW, _weight=3),
+            call("await add.kiq 1/2 x4", x="1 | '2' | 'a'", y="2 | {'b': 1}", _follow=_TASKIQ_FOLLOW),
+            call("await plain.kiq 1/1 x2", x="1 | object()", _follow=_TASKIQ_FOLLOW),
+            call("await fail.kiq 0/1 x3", why="'busy'", _follow=_TASKIQ_FOLLOW),
             *(call(f"await {each}.kiq", _follow=_TASKIQ_FOLLOW) for each in ("hang", "none", "gone", "again")),
-            call("await outer.kiq", 1, 1, x="1", _follow=_TASKIQ_FOLLOW, _weight=2),
+            call("await outer.kiq 1/1 x2", x="1", _follow=_TASKIQ_FOLLOW),
             call(
-                "add.kicker().with_labels",
-                0,
-                0,
-                tenant=("'b'", "b'b'"),
-                sw8="'mine'",
-                delay=("1", "0.5"),
-                timeout="5",
-                queue_name="'low'",
-                _follow=("await {}.kiq(1)", "await {}.with_task_id('id').kiq(1, y=2)", "{}.labels", "await work()"),
-                _weight=4,
+                "add.kicker().with_labels 0/0 x4",
+                "tenant = 'b' | b'b'; sw8 = 'mine'; delay = 1 | 0.5; timeout = 5; queue_name = 'low'",
+                _follow="await {}.kiq(1) | await {}.with_task_id('id').kiq(1, y=2) | {}.labels | await work()",
+            ),
+            call("add.kicker().with_task_id 1/1", task_id="'id' | None", _follow="await {}.kiq(1) | await work()"),
+            call(
+                "fail.kicker().with_labels 0/0",
+                "max_retries = 0 | 1; delay = 1; retry_on_error = False",
+                _follow="await {}.kiq('busy') | await work()",
             ),
             call(
-                "add.kicker().with_task_id", 1, 1, task_id=("'id'", "None"), _follow=("await {}.kiq(1)", "await work()")
-            ),
-            call(
-                "fail.kicker().with_labels",
-                0,
-                0,
-                max_retries=("0", "1"),
-                delay="1",
-                retry_on_error="False",
-                _follow=("await {}.kiq('busy')", "await work()"),
-            ),
-            call(
-                "await add.kicker().schedule_by_cron",
-                2,
-                2,
-                source="source",
-                cron="'* * * * *'",
-                _rest=("1",),
-                y="2",
-                _follow=("await {}.kiq()", "await work()", "{}.task.labels"),
+                "await add.kicker().schedule_by_cron 2/2",
+                "source = source; cron = '* * * * *'; * = 1; y = 2",
+                _follow="await {}.kiq() | await work() | {}.task.labels",
             ),
             *more,
-            Line(
-                "[each.return_value for each in await taskiq.gather(await add.kiq(1), await plain.kiq(2), "
-                "timeout=9, periodicity=0.01)]"
+            *lines(
+                "[each.return_value for each in await taskiq.gather(await add.kiq(1), await plain.kiq(2), timeout=9, periodicity=0.01)] | "
+                "broker.add_middlewares(SmartRetryMiddleware(default_retry_count=1, default_delay=0)) | "
+                "broker.serializer.dumpb({'a': 1})"
             ),
-            Line("broker.add_middlewares(SmartRetryMiddleware(default_retry_count=1, default_delay=0))"),
-            Line("broker.serializer.dumpb({'a': 1})"),
             Line("await work()", weight=2),
-            Line("plain(1), add.__doc__, add.labels, add.task_name, inspect.iscoroutinefunction(add)"),
-            Line("inspect.iscoroutinefunction(add.kiq), inspect.iscoroutinefunction(add.original_func)"),
-            Line("add"),
-            Line("add.kicker()._prepare_message(1, y=2).labels"),
+            *lines(
+                "plain(1), add.__doc__, add.labels, add.task_name, inspect.iscoroutinefunction(add) | "
+                "inspect.iscoroutinefunction(add.kiq), inspect.iscoroutinefunction(add.original_func) | add | "
+                "add.kicker()._prepare_message(1, y=2).labels"
+            ),
             *(
                 Line(f"describe({each})")
                 for each in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from differential.program import Call, Line, World, call
+from differential.program import Call, Line, World, call, choices, lines
 
 _LOOPS = ("asyncio", "uvloop")
 
@@ -10,29 +10,18 @@ _LOOPS = ("asyncio", "uvloop")
 def _mongo(c: str, wait: str) -> list[Call | Line]:
     return [
         call(
-            f"{wait}{c}.find_one",
-            0,
-            1,
-            filter=("{'a': 1}", "{'gone': 1}", "{}"),
-            projection="{'a': 1}",
-            max_time_ms="100",
-            _weight=3,
+            f"{wait}{c}.find_one 0/1 x3", filter="{'a': 1} | {'gone': 1} | {}", projection="{'a': 1}", max_time_ms="100"
         ),
         call(
-            f"{wait}{c}.insert_one",
-            1,
-            1,
-            document=("{'a': 1}", "{'a': object()}", "{'_id': 1}"),
-            _follow=("{}.acknowledged", "{}"),
-            _weight=2,
+            f"{wait}{c}.insert_one 1/1 x2",
+            document="{'a': 1} | {'a': object()} | {'_id': 1}",
+            _follow="{}.acknowledged | {}",
         ),
-        call(f"{wait}{c}.insert_many", 1, 2, documents=("[{'a': 1}]", "[]"), ordered="False"),
-        call(
-            f"{wait}{c}.update_one", 2, 3, filter="{'a': 1}", update=("{'$set': {'b': 1}}", "{'b': 1}"), upsert="True"
-        ),
-        call(f"{wait}{c}.delete_many", 1, 1, filter="{'a': 1}"),
-        call(f"{wait}{c}.aggregate", 1, 1, pipeline="[{'$match': {}}]"),
-        call(f"{wait}db.command", 1, 2, command=("'ping'", "'nonsense'", "{'ping': 1}"), value="1"),
+        call(f"{wait}{c}.insert_many 1/2", documents="[{'a': 1}] | []", ordered="False"),
+        call(f"{wait}{c}.update_one 2/3", filter="{'a': 1}", update="{'$set': {'b': 1}} | {'b': 1}", upsert="True"),
+        call(f"{wait}{c}.delete_many 1/1", filter="{'a': 1}"),
+        call(f"{wait}{c}.aggregate 1/1", pipeline="[{'$match': {}}]"),
+        call(f"{wait}db.command 1/2", command="'ping' | 'nonsense' | {'ping': 1}", value="1"),
         Line(f"{wait}db.taken.insert_one({{'a': 1}})"),
         Line(f"{wait}client.server_info()"),
         Line(f"type({c})"),
@@ -83,8 +72,7 @@ MOTOR = World(
     """,
     (
         *_mongo("orders", "await "),
-        Line("await orders.find({}).to_list(5)"),
-        Line("[d async for d in orders.find({}, batch_size=1)]"),
+        *lines("await orders.find({}).to_list(5) | [d async for d in orders.find({}, batch_size=1)]"),
     ),
     peers=("mongo",),
     loops=_LOOPS,
@@ -98,30 +86,22 @@ def _search(name: str, module: str, kind: str) -> list[World]:
         wait, prefix = ("await ", "Async") if is_async else ("", "")
         calls: tuple[Call | Line, ...] = (
             call(
-                f"{wait}client.search",
-                0,
-                0,
-                index=("'orders'", "'missing'", "'busy'"),
-                body=("{'query': {'match_all': {}}}", "object()"),
-                _weight=3,
+                f"{wait}client.search 0/0 x3",
+                index="'orders' | 'missing' | 'busy'",
+                body="{'query': {'match_all': {}}} | object()",
             ),
-            call(f"{wait}client.index", 0, 0, index="'orders'", body="{'a': 1}", id="'17'"),
-            call(f"{wait}client.get", 0, 0, index=("'orders'", "'missing'"), id="'17'", _follow=("{}['found']", "{}")),
+            call(f"{wait}client.index 0/0", index="'orders'", body="{'a': 1}", id="'17'"),
+            call(f"{wait}client.get 0/0", index="'orders' | 'missing'", id="'17'", _follow="{}['found'] | {}"),
             Line(f"{wait}client.indices.exists(index='orders')"),
-            call(f"{wait}client.count", 0, 0, index="'orders'"),
+            call(f"{wait}client.count 0/0", index="'orders'"),
             Line("describe(client.search)"),
             Line(f"type(client) is {module}.{prefix}{kind}"),
             Line(f"{wait}client.ping()"),
             Line("describe(client.transport.perform_request)"),
             call(
-                f"{wait}client.transport.perform_request",
-                2,
-                2,
-                method="'GET'",
-                target="'/orders/_search'",
-                url="'/orders'",
-                headers="{'accept': 'application/json'}",
-                body="None",
+                f"{wait}client.transport.perform_request 2/2",
+                "method = 'GET'; target = '/orders/_search'; url = '/orders'; "
+                "headers = {'accept': 'application/json'}; body = None",
             ),
             *(Line(f"surface('{module}', {number})") for number in range(0, 500, 60)),
         )
@@ -144,22 +124,19 @@ def _llm(name: str, kind: str, base: str, calls: list[str]) -> list[World]:
         messages = ("[{'role': 'user', 'content': 'hi'}]", "'hi'", "object()")
         rows: list[Call | Line] = [
             call(
-                f"{wait}client.{path}",
-                3,
-                0,
-                model=("'gpt-17'", "'none'"),
+                f"{wait}client.{path} 3/0 x4",
+                model="'gpt-17' | 'none'",
                 messages=messages,
                 max_tokens="5",
-                stream=("False", "True"),
+                stream="False | True",
                 timeout="5",
-                extra_headers=("{'x-a': 'b'}",),
+                extra_headers="{'x-a': 'b'}",
                 _follow=(
                     "{}",
                     "[each async for each in {}]" if is_async else "list({})",
                     "await {}.close()" if is_async else "{}.close()",
                     "{}.model_dump()",
                 ),
-                _weight=4,
             )
             for path in calls
         ]
@@ -170,15 +147,11 @@ def _llm(name: str, kind: str, base: str, calls: list[str]) -> list[World]:
     """
         surface = [Line(f"surface('{name}', {number})") for number in range(0, 300, 40)]
         rows += [
-            call(f"{wait}client.post", 1, 1, path="'/chat/completions'", cast_to="object", body="{'model': 'gpt-17'}")
+            call(f"{wait}client.post 1/1", path="'/chat/completions'", cast_to="object", body="{'model': 'gpt-17'}")
         ]
         if name == "openai":
-            rows.append(call(f"{wait}client.embeddings.create", 0, 0, model="'gpt-17'", input=("'a'", "['a']")))
-        whole: tuple[Call | Line, ...] = (
-            *rows,
-            Line("describe(type(client).request)"),
-            *surface,
-        )
+            rows.append(call(f"{wait}client.embeddings.create 0/0", model="'gpt-17'", input="'a' | ['a']"))
+        whole: tuple[Call | Line, ...] = (*rows, Line("describe(type(client).request)"), *surface)
         loops = ("asyncio",) if is_async else ()
         worlds.append(
             World(f"{name}-async" if is_async else name, (name,), setup, whole, peers=("provider",), loops=loops)
@@ -186,7 +159,7 @@ def _llm(name: str, kind: str, base: str, calls: list[str]) -> list[World]:
     return worlds
 
 
-_QUERY = ("'MATCH (n) RETURN n'", "'MATCH WRONG'", "neo4j.Query('RETURN 1').text", "17")
+_QUERY = choices("'MATCH (n) RETURN n' | 'MATCH WRONG' | neo4j.Query('RETURN 1').text | 17")
 NEO4J = World(
     "neo4j",
     ("neo4j",),
@@ -200,18 +173,15 @@ NEO4J = World(
     """,
     (
         call(
-            "session.run",
-            1,
-            2,
+            "session.run 1/2 x3",
             query=_QUERY,
-            parameters=("{'a': 1}", "None"),
+            parameters="{'a': 1} | None",
             name="'x'",
-            _follow=("list({})", "{}.consume()", "{}.single()", "{}"),
-            _weight=3,
+            _follow="list({}) | {}.consume() | {}.single() | {}",
         ),
-        call("begun", 1, 1, query=_QUERY),
+        call("begun 1/1", query=_QUERY),
         Line("session.execute_read(lambda t: t.run('RETURN 1').single())"),
-        call("driver.execute_query", 1, 2, query_=_QUERY, parameters_="{'a': 1}", database_="'shop'"),
+        call("driver.execute_query 1/2", query_=_QUERY, parameters_="{'a': 1}", database_="'shop'"),
         Line("describe(neo4j.Session.run)"),
         *(Line(f"surface('neo4j', {number})") for number in range(0, 400, 50)),
     ),
@@ -227,15 +197,13 @@ NEO4J_ASYNC = World(
     """,
     (
         call(
-            "await session.run",
-            1,
-            2,
+            "await session.run 1/2",
             query=_QUERY,
-            parameters=("{'a': 1}", "None"),
+            parameters="{'a': 1} | None",
             name="'x'",
-            _follow=("[r async for r in {}]", "await {}.consume()"),
+            _follow="[r async for r in {}] | await {}.consume()",
         ),
-        call("await driver.execute_query", 1, 2, query_=_QUERY, parameters_="{'a': 1}", database_="'shop'"),
+        call("await driver.execute_query 1/2", query_=_QUERY, parameters_="{'a': 1}", database_="'shop'"),
     ),
     peers=("bolt",),
     loops=_LOOPS,
@@ -254,14 +222,9 @@ LOGURU = World(
     (
         *(
             call(
-                f"logger.{level}",
-                1,
-                1,
-                message=("'hello {}'", "'hello'", "17", "'{a} {b}'"),
-                _rest=("'a'", "Odd()"),
-                a="1",
-                _follow=("text.getvalue()",),
-                _weight=2,
+                f"logger.{level} 1/1 x2",
+                "message = 'hello {}' | 'hello' | 17 | '{a} {b}'; * = 'a' | Odd(); a = 1",
+                _follow="text.getvalue()",
             )
             for level in (
                 "info",
@@ -273,7 +236,7 @@ LOGURU = World(
                 "opt(depth=1).info",
             )
         ),
-        call("logger.log", 2, 2, level=("'INFO'", "17", "'NONE'"), message="'hello'"),
+        call("logger.log 2/2", level="'INFO' | 17 | 'NONE'", message="'hello'"),
         Line("describe(type(logger).info)"),
         Line("logger.catch(lambda: 1 / 0)()", follow=("text.getvalue()",)),
         Line("describe(type(logger)._log)"),
@@ -292,13 +255,7 @@ STRUCTLOG = World(
     """,
     tuple(
         call(
-            f"{logger}.{level}",
-            1,
-            1,
-            event=("'hello'", "17"),
-            x=("1", "object()"),
-            exc_info="True",
-            _follow=("text.getvalue()",),
+            f"{logger}.{level} 1/1", event="'hello' | 17", x="1 | object()", exc_info="True", _follow="text.getvalue()"
         )
         for logger in ("log", "plain")
         for level in ("info", "warning", "error", "bind(y=1).info")

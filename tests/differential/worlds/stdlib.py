@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from differential.program import Line, World, call
+from differential.program import Line, World, call, choices, lines
 
 THREADS = World(
     "threads",
@@ -42,110 +42,61 @@ THREADS = World(
             return pool.submit(a.fail).result()
     """,
     (
+        # without an end it is the machine's doing how far a call is, so `done` and `cancel` come after one
         call(
-            "pool.submit",
-            1,
-            1,
-            fn=("a.go", "A.go", "a.fail", "len", "functools.partial(a.go, 1)"),
-            self="a",
-            _rest=("a", "1"),
-            fn_="1",
+            "pool.submit 1/1 x3",
+            "fn = a.go | A.go | a.fail | len | functools.partial(a.go, 1); self = a; * = a | 1; fn_ = 1",
             _follow=(
-                "{}.result()",
-                "{}.exception()",
-                # without an end it is the machine's doing how far it is
-                "({}.exception(), {}.done())",
-                "({}.exception(), {}.cancel())",
-                "{}.add_done_callback(lambda f: event('done'))",
+                "{}.result() | {}.exception() | ({}.exception(), {}.done()) | ({}.exception(), {}.cancel()) | "
+                "{}.add_done_callback(lambda f: event('done'))"
             ),
-            _weight=3,
         ),
         call(
-            "pool.submit",
-            0,
-            0,
-            function="a.go",
-            pool="1",
-            call="1",
-            original="1",
-            self="a",
-            fn="1",
-            args="(1,)",
-            _rest=("a.go",),
-            _follow=("{}.result()",),
+            "pool.submit 0/0",
+            "function = a.go; pool = 1; call = 1; original = 1; self = a; fn = 1; args = (1,); * = a.go",
+            _follow="{}.result()",
         ),
         Line("pool.submit(A.go, self=a)", follow=("{}.result()",)),
-        call("own.submit", 1, 1, fn=("a.go", "a.fail"), _rest=("1",), x="2", _follow=("{}.result()",)),
-        Line("list(pool.map(str, [1, 2]))"),
-        Line("list(own.map(a.go, [1, 2]))"),
-        Line("chained()"),
-        Line("ThreadPoolExecutor.submit(pool, a.go, 1).result()"),
-        Line("ThreadPoolExecutor.submit(fn=a.go)"),
-        Line("ThreadPoolExecutor.submit()"),
-        Line("threading.Thread.start()"),
+        call("own.submit 1/1", fn="a.go | a.fail", _rest="1", x="2", _follow="{}.result()"),
+        *lines(
+            "list(pool.map(str, [1, 2])) | list(own.map(a.go, [1, 2])) | chained() | "
+            "ThreadPoolExecutor.submit(pool, a.go, 1).result() | ThreadPoolExecutor.submit(fn=a.go) | "
+            "ThreadPoolExecutor.submit() | threading.Thread.start()"
+        ),
         call(
-            "threading.Thread",
-            0,
-            3,
-            group="None",
-            target=("a.go", "a.fail", "None", "17"),
-            name=("'n'",),
-            args="(1,)",
-            kwargs="{'a': 1}",
-            daemon="True",
+            "threading.Thread 0/3 x2",
+            "group = None; target = a.go | a.fail | None | 17; name = 'n'; args = (1,); kwargs = {'a': 1}; "
+            "daemon = True",
             _follow=(
-                "started({})",
-                "{}.start()",
-                "{}.join(5)",
-                "{}.name",
-                "threading.Thread.start(self={})",
-                "started({}) and {}.start()",
+                "started({}) | {}.start() | {}.join(5) | {}.name | threading.Thread.start(self={}) | "
+                "started({}) and {}.start()"
             ),
-            _weight=2,
         ),
         Line("started(Own())", follow=("sorted(vars({}))",)),
         Line("threading.Timer(0, a.go, ['t'], {'k': 1})", follow=("started({})",)),
-        Line("[t := threading.Thread(target=a.go), setattr(t, 'run', lambda: event('own')), started(t)][0]"),
-        Line("describe(threading.Thread.start)"),
-        Line("describe(ThreadPoolExecutor.submit)"),
-        Line("describe(pool.submit)"),
-        Line("describe(threading.Thread.run)"),
-        Line("asyncio.run(asyncio.wait_for(asyncio.to_thread(a.go, 1, k=2), 5))"),
+        *lines(
+            "[t := threading.Thread(target=a.go), setattr(t, 'run', lambda: event('own')), started(t)][0] | "
+            "describe(threading.Thread.start) | describe(ThreadPoolExecutor.submit) | "
+            "describe(pool.submit) | describe(threading.Thread.run) | "
+            "asyncio.run(asyncio.wait_for(asyncio.to_thread(a.go, 1, k=2), 5))"
+        ),
         Line("pool.shutdown()", follow=("pool.submit(a.go)",)),
         Line("threading.Thread.start.__qualname__, ThreadPoolExecutor.submit.__text_signature__"),
     ),
     records=False,
 )
 
-_SQL = (
-    "'SELECT 1'",
-    "'SELECT * FROM t'",
-    "'INSERT INTO t VALUES (1, ?)'",
-    "'SELECT nonsense'",
-    "'SELEC'",
-    "''",
-    "'BEGIN'",
-    "'UPDATE t SET b = 2'",
-    "'SELECT ?'",
-    "'SELECT :a'",
-    "'SELECT 1; SELECT 2'",
-    "Text('SELECT 1')",
+_SQL = choices(
+    "'SELECT 1' | 'SELECT * FROM t' | 'INSERT INTO t VALUES (1, ?)' | 'SELECT nonsense' | "
+    "'SELEC' | '' | 'BEGIN' | 'UPDATE t SET b = 2' | 'SELECT ?' | 'SELECT :a' | "
+    "'SELECT 1; SELECT 2' | Text('SELECT 1')"
 )
-_VALUES = ("(1,)", "[1]", "{'a': 1}", "('x',)", "iter([1])", "(object(),)", "()")
-_CURSOR = (
-    "{}.fetchall()",
-    "{}.fetchone()",
-    "{}.rowcount",
-    "{}.lastrowid",
-    "{}.description",
-    "list({})",
-    "{}.close()",
-    "{}.connection",
-    "type({}) is sqlite3.Cursor",
-    "{}",
-    "{}.execute('SELECT 2').fetchall()",
-    "next({})",
-    "{}.executemany('INSERT INTO t VALUES (?, ?)', [(5, 6)])",
+_VALUES = choices("(1,) | [1] | {'a': 1} | ('x',) | iter([1]) | (object(),) | ()")
+_CURSOR = choices(
+    "{}.fetchall() | {}.fetchone() | {}.rowcount | {}.lastrowid | {}.description | list({}) | "
+    "{}.close() | {}.connection | type({}) is sqlite3.Cursor | {} | "
+    "{}.execute('SELECT 2').fetchall() | next({}) | "
+    "{}.executemany('INSERT INTO t VALUES (?, ?)', [(5, 6)])"
 )
 SQLITE3 = World(
     "sqlite3",
@@ -181,77 +132,46 @@ SQLITE3 = World(
     cursor = db.cursor()
     """,
     (
-        call("db.execute", 1, 2, sql=_SQL, parameters=_VALUES, _follow=_CURSOR, _weight=3),
-        call("cursor.execute", 1, 2, sql=_SQL, parameters=_VALUES, _follow=_CURSOR, _weight=3),
-        call("own.execute", 1, 2, sql=_SQL, parameters=_VALUES, _follow=_CURSOR),
+        call("db.execute 1/2 x3", sql=_SQL, parameters=_VALUES, _follow=_CURSOR),
+        call("cursor.execute 1/2 x3", sql=_SQL, parameters=_VALUES, _follow=_CURSOR),
+        call("own.execute 1/2", sql=_SQL, parameters=_VALUES, _follow=_CURSOR),
+        call("db.executemany 2/2", sql=_SQL, parameters="[(1,)] | iter([(1,), (2,)]) | [] | 17", _follow=_CURSOR),
+        call("db.executescript 1/1", sql="'SELECT 1; INSERT INTO t VALUES (3, 4);' | 'SELEC' | b''", _follow=_CURSOR),
         call(
-            "db.executemany", 2, 2, sql=_SQL, parameters=("[(1,)]", "iter([(1,), (2,)])", "[]", "17"), _follow=_CURSOR
-        ),
-        call(
-            "db.executescript",
-            1,
-            1,
-            sql=("'SELECT 1; INSERT INTO t VALUES (3, 4);'", "'SELEC'", "b''"),
+            "db.cursor 0/1",
+            factory="sqlite3.Cursor | OwnCursor | OwnCursor | lambda c: sqlite3.Cursor(c) | list",
             _follow=_CURSOR,
         ),
         call(
-            "db.cursor",
-            0,
-            1,
-            factory=("sqlite3.Cursor", "OwnCursor", "OwnCursor", "lambda c: sqlite3.Cursor(c)", "list"),
-            _follow=_CURSOR,
-        ),
-        call(
-            "sqlite3.connect",
-            1,
-            8,
-            database=("':memory:'", "'/nowhere/x'", "Where()"),
-            timeout="5.0",
-            detect_types="0",
-            isolation_level=("None", "'DEFERRED'"),
-            check_same_thread=("True", "False"),
-            factory=("sqlite3.Connection", "Own", "lambda *a, **k: Own(*a, **k)", "dict"),
-            cached_statements="10",
-            uri="False",
+            "sqlite3.connect 1/8 x3",
+            "database = ':memory:' | '/nowhere/x' | Where(); timeout = 5.0; detect_types = 0; "
+            "isolation_level = None | 'DEFERRED'; check_same_thread = True | False; "
+            "factory = sqlite3.Connection | Own | lambda *a, **k: Own(*a, **k) | dict; cached_statements = 10; "
+            "uri = False",
             _follow=(
-                "type({}) is sqlite3.Connection",
-                "{}",
-                "{}.execute('SELECT 1').fetchall()",
-                "{}.total_changes",
-                "{}.close()",
-                "{}.__enter__()",
-                "type({}).__mro__",
+                "type({}) is sqlite3.Connection | {} | {}.execute('SELECT 1').fetchall() | {}.total_changes | "
+                "{}.close() | {}.__enter__() | type({}).__mro__"
             ),
-            _weight=3,
         ),
-        call("sqlite3.Connection", 1, 1, database="':memory:'", _follow=("{}.execute('SELECT 1')", "{}.close()")),
+        call("sqlite3.Connection 1/1", database="':memory:'", _follow="{}.execute('SELECT 1') | {}.close()"),
         Line("sqlite3.Cursor(db)", follow=_CURSOR),
         Line("OwnCursor(db)", follow=_CURSOR),
-        Line("type(db) is sqlite3.Connection"),
-        Line("type(cursor) is sqlite3.Cursor"),
-        Line("isinstance(db, dbapi2.Connection)"),
-        Line("dbapi2.connect is sqlite3.connect"),
-        Line("db('SELECT 1')"),
-        Line("list(db.iterdump())"),
-        Line("setattr(db, 'row_factory', sqlite3.Row)"),
-        Line("setattr(db, 'text_factory', bytes)"),
-        Line("db.rollback() or db.backup(sqlite3.connect(':memory:'))"),
+        *lines(
+            "type(db) is sqlite3.Connection | type(cursor) is sqlite3.Cursor | "
+            "isinstance(db, dbapi2.Connection) | dbapi2.connect is sqlite3.connect | db('SELECT 1') | "
+            "list(db.iterdump()) | setattr(db, 'row_factory', sqlite3.Row) | "
+            "setattr(db, 'text_factory', bytes) | db.rollback() or db.backup(sqlite3.connect(':memory:'))"
+        ),
         Line("db.create_function('f', 1, lambda x: 1 / 0)", follow=("db.execute('SELECT f(1)').fetchall()",)),
-        Line("db.set_trace_callback(trace)"),
-        Line("setattr(db, 'typo', 1)"),
-        Line("setattr(cursor, 'typo', 1)"),
-        Line("db.__enter__()"),
-        Line("db.__exit__(None, None, None)"),
-        Line("db.in_transaction, db.isolation_level"),
-        Line("db.commit()"),
-        Line("db.rollback()"),
-        Line("db.interrupt()"),
-        Line("in_pool(functools.partial(sqlite3.connect, ':memory:'))"),
-        Line("hash(db) == hash(db), db == db"),
-        Line("[sqlite3.connect(':memory:')] and 1"),
-        Line("eval('sqlite3.connect(\":memory:\")', {'sqlite3': sqlite3, '__name__': None}).close()"),
-        Line("cursor.arraysize, sqlite3.Connection.__subclasses__()"),
-        Line("describe(sqlite3.connect)"),
+        *lines(
+            "db.set_trace_callback(trace) | setattr(db, 'typo', 1) | setattr(cursor, 'typo', 1) | "
+            "db.__enter__() | db.__exit__(None, None, None) | db.in_transaction, db.isolation_level | "
+            "db.commit() | db.rollback() | db.interrupt() | "
+            "in_pool(functools.partial(sqlite3.connect, ':memory:')) | hash(db) == hash(db), db == db | "
+            "[sqlite3.connect(':memory:')] and 1 | "
+            "eval('sqlite3.connect(\":memory:\")', {'sqlite3': sqlite3, '__name__': None}).close() | "
+            "cursor.arraysize, sqlite3.Connection.__subclasses__() | describe(sqlite3.connect)"
+        ),
         *(Line(f"surface('sqlite3', {number})") for number in range(0, 120, 15)),
     ),
 )
@@ -288,16 +208,11 @@ LOGGING = World(
     (
         *(
             call(
-                f"{logger}.{level}",
-                1,
-                1,
-                msg=("'hello %s'", "'hello'", "17", "'%d %d'", "ValueError('v')"),
-                _rest=("'a'", "{'k': 1}", "Odd()"),
-                exc_info=("True", "fail()", "(None, None, None)"),
-                stack_info="False",
-                extra=("{'y': 2}", "{'message': 1}"),
-                stacklevel=("1", "2"),
-                _follow=("text.getvalue()",),
+                f"{logger}.{level} 1/1",
+                "msg = 'hello %s' | 'hello' | 17 | '%d %d' | ValueError('v'); * = 'a' | {'k': 1} | Odd(); "
+                "exc_info = True | fail() | (None, None, None); stack_info = False; extra = {'y': 2} | "
+                "{'message': 1}; stacklevel = 1 | 2",
+                _follow="text.getvalue()",
             )
             for logger, level in (
                 ("log", "warning"),
@@ -308,34 +223,27 @@ LOGGING = World(
                 ("logging", "warning"),
             )
         ),
-        call("log.log", 2, 2, level=("30", "'WARNING'", "5"), msg="'hello %s'", _rest=("'a'",)),
-        Line("public.handle(logging.makeLogRecord({'msg': 'made', 'levelno': 30, 'levelname': 'WARNING'}))"),
-        Line("text.getvalue()"),
-        Line("public.findCaller()[2:]"),
-        Line("describe(logging.Logger.callHandlers)"),
-        Line("describe(logging.Logger.handle)"),
-        Line("describe(logging.getLogger)"),
-        Line("logging.getLoggerClass()"),
-        Line("public.hasHandlers(), public.isEnabledFor(10)"),
-        Line("describe(logging.Logger._log)"),
+        call("log.log 2/2", level="30 | 'WARNING' | 5", msg="'hello %s'", _rest="'a'"),
+        *lines(
+            "public.handle(logging.makeLogRecord({'msg': 'made', 'levelno': 30, 'levelname': 'WARNING'})) | "
+            "text.getvalue() | public.findCaller()[2:] | describe(logging.Logger.callHandlers) | "
+            "describe(logging.Logger.handle) | describe(logging.getLogger) | logging.getLoggerClass() | "
+            "public.hasHandlers(), public.isEnabledFor(10) | describe(logging.Logger._log)"
+        ),
         *(Line(f"surface('logging', {number})") for number in range(0, 200, 25)),
     ),
     records=False,
 )
 
-_REQUESTS = (
-    "'GET /item/1 HTTP/1.0\\r\\n\\r\\n'",
-    "'HEAD / HTTP/1.0\\r\\n\\r\\n'",
-    "'NOTHING\\r\\n\\r\\n'",
-    "'POST /item HTTP/1.0\\r\\nContent-Length: 3\\r\\n\\r\\nabc'",
-    "'GET /fail HTTP/1.0\\r\\n\\r\\n'",
-    "'GET / HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n'",
-    "'GET / HTTP/9.9\\r\\n\\r\\n'",
-    "''",
-    "'GET /error HTTP/1.0\\r\\nsw8: nonsense\\r\\nX-A: b\\r\\n\\r\\n'",
-    "'PUT / HTTP/1.0\\r\\n\\r\\n'",
-    "'GET /iter?x=1 HTTP/1.0\\r\\n\\r\\n'",
-    "'GET /late HTTP/1.0\\r\\n\\r\\n'",
+_REQUESTS = choices(
+    "'GET /item/1 HTTP/1.0\\r\\n\\r\\n' | 'HEAD / HTTP/1.0\\r\\n\\r\\n' | 'NOTHING\\r\\n\\r\\n' | "
+    "'POST /item HTTP/1.0\\r\\nContent-Length: 3\\r\\n\\r\\nabc' | "
+    "'GET /fail HTTP/1.0\\r\\n\\r\\n' | "
+    "'GET / HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n' | "
+    "'GET / HTTP/9.9\\r\\n\\r\\n' | '' | "
+    "'GET /error HTTP/1.0\\r\\nsw8: nonsense\\r\\nX-A: b\\r\\n\\r\\n' | "
+    "'PUT / HTTP/1.0\\r\\n\\r\\n' | 'GET /iter?x=1 HTTP/1.0\\r\\n\\r\\n' | "
+    "'GET /late HTTP/1.0\\r\\n\\r\\n'"
 )
 _ASKING = """
     import io, socket, threading
@@ -386,10 +294,7 @@ HTTP_SERVER = World(
     at_end(serving.join)
     at_end(server.shutdown)
     """,
-    (
-        call("ask", 1, 1, text=_REQUESTS, _weight=6),
-        *(Line(f"surface('http.server', {number})") for number in range(0, 90, 12)),
-    ),
+    (call("ask 1/1 x6", text=_REQUESTS), *(Line(f"surface('http.server', {number})") for number in range(0, 90, 12))),
 )
 
 _WSGI_APPS = """
@@ -476,26 +381,10 @@ _WSGI_APPS = """
         start_response("200 OK", [])
         return (b"looked",)
     """
-_APPS = (
-    "plain",
-    "iterator",
-    "subclass",
-    "generator",
-    "late",
-    "fails",
-    "fails_later",
-    "closing",
-    "writes",
-    "replaced",
-    "replaced_by_position",
-    "twice",
-    "by_name",
-    "never",
-    "nothing",
-    "text",
-    "odd_status",
-    "file",
-    "looks",
+_APPS = choices(
+    "plain | iterator | subclass | generator | late | fails | fails_later | closing | writes | "
+    "replaced | replaced_by_position | twice | by_name | never | nothing | text | odd_status | "
+    "file | looks"
 )
 
 WSGI = World(
@@ -527,16 +416,13 @@ WSGI = World(
     """,
     (
         call(
-            "serve",
-            1,
-            2,
+            "serve 1/2 x6",
             app=_APPS,
-            path=("'/'", "'/caf\\xe9'"),
-            HTTP_SW8=("'nonsense'", "'1-MQ==-MQ==-1-MQ==-MQ==-MQ==-MQ=='"),
-            REQUEST_METHOD=("'HEAD'", "'POST'"),
-            _weight=6,
+            path="'/' | '/caf\\xe9'",
+            HTTP_SW8="'nonsense' | '1-MQ==-MQ==-1-MQ==-MQ==-MQ==-MQ=='",
+            REQUEST_METHOD="'HEAD' | 'POST'",
         ),
-        call("call", 1, 2, app=_APPS, environ=("{'REQUEST_METHOD': 'POST'}",), _weight=2),
+        call("call 1/2 x2", app=_APPS, environ="{'REQUEST_METHOD': 'POST'}"),
     ),
 )
 
@@ -562,17 +448,11 @@ WSGIREF = World(
         return ask(text)
     """,
     (
-        call("ask_of", 2, 2, app=_APPS, text=_REQUESTS, _weight=6),
+        call("ask_of 2/2 x6", app=_APPS, text=_REQUESTS),
         call(
-            "server.set_app",
-            1,
-            1,
-            application=("plain", "looks"),
-            app="plain",
-            _follow=("ask('GET / HTTP/1.0\\r\\n\\r\\n')",),
+            "server.set_app 1/1", application="plain | looks", app="plain", _follow="ask('GET / HTTP/1.0\\r\\n\\r\\n')"
         ),
-        Line("server.get_app() is server.application"),
-        Line("describe(WSGIServer.set_app)"),
+        *lines("server.get_app() is server.application | describe(WSGIServer.set_app)"),
         *(Line(f"surface('wsgiref.simple_server', {number})") for number in range(0, 60, 9)),
     ),
 )
