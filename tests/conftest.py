@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
-import math
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -15,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kit.loops import LOOPS
 from kit.seeds import FIXED, session_seed
 from swagent.instrument import settings
 
@@ -57,23 +56,12 @@ def _settings_as_before() -> Iterator[None]:
     settings.use(before)
 
 
-def _selector_loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.SelectorEventLoop()
-    # how long a step takes is the machine's doing, and tests that read logs read what the debug mode says of it
-    loop.slow_callback_duration = math.inf
-    return loop
-
-
-def _loop(name: str, backend: str, options: dict[str, Any], needs: str) -> Any:
-    missing = pytest.mark.skipif(find_spec(needs) is None, reason=f"{needs} is not installed")
-    return pytest.param((backend, options), id=name, marks=missing)
-
-
 @pytest.fixture(
     params=[
-        _loop("asyncio", "asyncio", {"debug": True, "loop_factory": _selector_loop}, needs="asyncio"),
-        _loop("uvloop", "asyncio", {"use_uvloop": True}, needs="uvloop"),
-        _loop("trio", "trio", {}, needs="trio"),
+        pytest.param(
+            loop, id=name, marks=pytest.mark.skipif(find_spec(name) is None, reason=f"{name} is not installed")
+        )
+        for name, loop in LOOPS.items()
     ]
 )
 def anyio_backend(request: pytest.FixtureRequest) -> Any:

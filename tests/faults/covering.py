@@ -11,20 +11,14 @@ async def test_window(...) -> None: ...
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from .matrix import ANY, BACKENDS, BY_ID, NO_LOOP, Cell
+from kit.loops import LOOPS
 
-# The same as in tests/conftest.py, by name.
-LOOPS: dict[str, Any] = {
-    "asyncio": ("asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}),
-    "uvloop": ("asyncio", {"use_uvloop": True}),
-    "trio": ("trio", {}),
-}
+from .matrix import ANY, BACKENDS, BY_ID, NO_LOOP, Cell
 
 
 def covers(fault: str, transport: str | None = None, backend: str | None = None) -> pytest.MarkDecorator:
