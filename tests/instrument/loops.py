@@ -21,13 +21,17 @@ def _patient_loop() -> asyncio.AbstractEventLoop:
 
 
 _no_uvloop = pytest.mark.skipif(find_spec("uvloop") is None, reason="uvloop is not installed")
-_on_loops = pytest.mark.parametrize(
-    "anyio_backend",
-    [
-        pytest.param(("asyncio", {"debug": True, "loop_factory": _patient_loop}), id="asyncio"),
-        pytest.param(("asyncio", {"use_uvloop": True}), id="uvloop", marks=_no_uvloop),
-    ],
-)
+ASYNCIO = [
+    pytest.param(("asyncio", {"debug": True, "loop_factory": _patient_loop}), id="asyncio"),
+    pytest.param(("asyncio", {"use_uvloop": True}), id="uvloop", marks=_no_uvloop),
+]
+_on_loops = pytest.mark.parametrize("anyio_backend", ASYNCIO)
+
+
+@pytest.fixture(params=ASYNCIO)
+def anyio_backend(request: pytest.FixtureRequest) -> Any:
+    """Run the coroutine functions of a test module that imports this on asyncio and uvloop."""
+    return request.param
 
 
 def on_asyncio(test: Test) -> Test:

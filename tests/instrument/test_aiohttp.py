@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -13,44 +13,38 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from kit.servers import dead_address
-from record.recorded import Recorder, recording
-from swagent import exit_span, local_span
-from swagent.record.suppression import suppress_instrumentation
+from record.recorded import Recorder
+from swagent import local_span
 from swagent.record.trace.carrier import parse_sw8
 
+from .http_client_checks import HttpClientChecks
 from .http_server import PATIENCE, HttpServer
+from .loops import anyio_backend  # noqa: F401
 from .trees import trees
 
-ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])]
+pytestmark = pytest.mark.anyio
 INSTRUMENTED = ("aiohttp",)
 AGAINST = "an HTTP server"
 EXAMPLES = ("/orders",)
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 
 
+class TestCalls(HttpClientChecks):
+    library, component = "aiohttp", "AIOHTTP"
+
+    def get(self, url: str, headers: Mapping[str, str] = {}, timeout: float | None = 10) -> None:
+        asyncio.run(self._get(url, headers, timeout))
+
+    async def _get(self, url: str, headers: Mapping[str, str], timeout: float | None) -> None:
+        options = {"headers": headers, "timeout": aiohttp.ClientTimeout(timeout)}
+        async with aiohttp.ClientSession() as session, session.get(url, **options) as response:
+            await response.read()
+
+
 @pytest.fixture
 async def session() -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession() as session:
         yield session
-
-
-async def test_a_call_is_one_span_and_carries_the_context(
-    recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer
-) -> None:
-    with local_span("job"):
-        async with session.get(f"http://user:secret@{server.address}/orders/17?token=secret") as response:
-            assert await response.read() == b"done"
-    assert trees(recorder) == (
-        "Local job\n"
-        f"  Exit /orders/{{id}} AIOHTTP/HTTP {server.address} http.method=GET "
-        f"http.url={server.url}/orders/{{id}} http.status_code=200"
-    )
-    (carrier,) = server.carriers
-    assert carrier is not None
-    assert (carrier.trace_id, carrier.segment_id) == (recorder.only.trace_id, recorder.only.id)
-    assert (carrier.span_id, carrier.address) == (1, server.address)
 
 
 async def test_a_session_with_trace_configs_of_its_own_is_recorded_too(recorder: Recorder, server: HttpServer) -> None:
@@ -66,23 +60,6 @@ async def test_a_session_with_trace_configs_of_its_own_is_recorded_too(recorder:
     assert recorder.names == [["/orders"]]
     assert seen == [False], "the application's own headers stay as they are"
     assert server.carriers != [None]
-
-
-async def test_a_redirect_belongs_to_its_call_and_sends_each_host_its_own_address(
-    recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer
-) -> None:
-    await (await session.get(f"{server.url}/moved")).read()
-    assert recorder.names == [["/moved"]]
-    assert dict(recorder.span("/moved").tags)["http.status_code"] == "200"
-    assert [carrier and carrier.address for carrier in server.carriers] == [server.address, server.moved_address]
-
-
-async def test_a_redirect_to_a_host_that_may_not_know_carries_nothing(
-    session: aiohttp.ClientSession, server: HttpServer
-) -> None:
-    with recording(propagate_to=[server.address]):
-        await (await session.get(f"{server.url}/moved")).read()
-    assert [carrier is not None for carrier in server.carriers] == [True, False]
 
 
 async def test_a_streamed_body_belongs_to_the_call_and_what_is_done_meanwhile_does_not(
@@ -105,13 +82,6 @@ async def test_a_status_of_an_error_shows(raises: bool, recorder: Recorder, serv
     assert trees(recorder).endswith("http.status_code=404 FAILED")
 
 
-async def test_a_refused_connection_shows(recorder: Recorder, session: aiohttp.ClientSession) -> None:
-    with dead_address() as address, pytest.raises(aiohttp.ClientConnectorError):
-        await session.get(f"http://{address}/orders")
-    assert recorder.span("/orders").failed
-    assert recorder.span("/orders").logs
-
-
 async def test_a_body_that_ends_too_early_failed(
     recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer
 ) -> None:
@@ -119,13 +89,6 @@ async def test_a_body_that_ends_too_early_failed(
         async with session.get(f"{server.url}/broken") as response:
             await response.read()
     assert recorder.span("/broken").failed
-
-
-async def test_a_timeout_shows_as_one(recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer) -> None:
-    with pytest.raises(asyncio.TimeoutError):
-        await session.get(f"{server.url}/held", timeout=aiohttp.ClientTimeout(0.05))
-    assert dict(recorder.span("/held").tags)["outcome"] == "timed_out"
-    assert recorder.span("/held").failed
 
 
 async def test_a_cancelled_call_shows_as_one(
@@ -136,18 +99,6 @@ async def test_a_cancelled_call_shows_as_one(
         assert await anyio.to_thread.run_sync(server.asked.wait, PATIENCE)
         group.cancel_scope.cancel()
     assert dict(recorder.span("/held").tags)["outcome"] == "cancelled"
-
-
-async def test_a_call_inside_a_call_carries_the_outer_one_and_the_agents_own_nothing(
-    recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer
-) -> None:
-    with exit_span("by hand", server.address):
-        await (await session.get(f"{server.url}/orders", headers={"sw8": "a caller's, passed on"})).read()
-        token = suppress_instrumentation.set(True)
-        await (await session.get(f"{server.url}/orders")).read()
-        suppress_instrumentation.reset(token)
-    assert recorder.names == [["by hand"]]
-    assert [carrier and carrier.segment_id for carrier in server.carriers] == [recorder.only.id, None]
 
 
 async def test_a_request_that_cannot_be_sent_raises_as_ever(recorder: Recorder, session: aiohttp.ClientSession) -> None:
@@ -182,17 +133,3 @@ async def test_of_a_websocket_the_handshake_is_recorded(recorder: Recorder, sess
         "FAILED",
     ]
     assert [carrier and carrier.segment_id for carrier in carriers] == [recorder.segments[0].id]
-
-
-async def test_calls_at_once_are_kept_apart(
-    recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer
-) -> None:
-    async def job(number: int) -> None:
-        with local_span(f"job {number}"):
-            await (await session.get(f"{server.url}/part{number}")).read()
-
-    async with anyio.create_task_group() as group:
-        for number in range(20):
-            group.start_soon(job, number)
-    assert sorted(recorder.names) == sorted([f"job {number}", f"/part{number}"] for number in range(20))
-    assert len({carrier and carrier.segment_id for carrier in server.carriers}) == 20

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Generator
-from contextlib import suppress
 from http.cookiejar import CookieJar
-from types import SimpleNamespace
 from typing import Any
 
 import anyio
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 
 from record.recorded import Recorder, recording
-from swagent import Config, exit_span, local_span
-from swagent.asgi import SkyWalkingMiddleware
+from swagent import local_span
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.carrier import parse_sw8
-from swagent.record.trace.model import Component, SpanRecord
 
-from .ends import root_of
-from .http_server import PATIENCE, HttpServer
-from .httpx_peer import Peer
+from .httpx_peer import AsyncHttpxChecks, HttpxChecks, Peer
 from .trees import trees
 
 pytestmark = pytest.mark.anyio
@@ -36,9 +26,12 @@ EXAMPLES = ("/orders",)
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 
 
-def collected_by(span: SpanRecord) -> str | None:
-    # the other one is of the server that a test calls
-    return "httpx" if span.component == Component.HTTPX else None
+class TestClient(HttpxChecks):
+    library, module = "httpx", httpx
+
+
+class TestAsyncClient(AsyncHttpxChecks):
+    library, module = "httpx", httpx
 
 
 @pytest.fixture
@@ -56,20 +49,6 @@ def async_client(peer: Peer) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.MockTransport(peer.answer_async))
 
 
-def test_a_call_is_one_span_and_carries_the_context(recorder: Recorder, client: httpx.Client, peer: Peer) -> None:
-    with local_span("job"):
-        client.get("http://user:secret@stock.test/orders/17?token=secret")
-    assert trees(recorder) == (
-        "Local job\n"
-        "  Exit /orders/{id} HTTPX/HTTP stock.test:80 http.method=GET http.url=http://stock.test/orders/{id} "
-        "http.status_code=200"
-    )
-    carrier = parse_sw8(peer.requests[0].headers["sw8"])
-    assert carrier is not None
-    assert (carrier.trace_id, carrier.segment_id) == (recorder.only.trace_id, recorder.only.id)
-    assert (carrier.span_id, carrier.address) == (1, "stock.test:80")
-
-
 async def test_a_call_of_the_async_client_too(recorder: Recorder, async_client: httpx.AsyncClient) -> None:
     with local_span("job"):
         await async_client.post("https://stock.test:8443/orders", json={"a": 1})
@@ -78,34 +57,6 @@ async def test_a_call_of_the_async_client_too(recorder: Recorder, async_client: 
         "  Exit /orders HTTPX/HTTP stock.test:8443 http.method=POST http.url=https://stock.test:8443/orders "
         "http.status_code=200"
     )
-
-
-def test_a_redirect_belongs_to_its_call_and_sends_each_host_its_own_address(
-    recorder: Recorder, client: httpx.Client, peer: Peer
-) -> None:
-    with local_span("job"):
-        client.get("http://stock.test/moved", follow_redirects=True)
-    assert recorder.names == [["job", "/moved"]]
-    carriers = [parse_sw8(request.headers["sw8"]) for request in peer.requests]
-    assert [carrier and carrier.address for carrier in carriers] == ["stock.test:80", "other.test:80"]
-
-
-def test_a_redirect_to_a_host_that_may_not_know_carries_nothing(client: httpx.Client, peer: Peer) -> None:
-    with recording(propagate_to=["stock.test"]), local_span("job"):
-        client.get("http://stock.test/moved", follow_redirects=True)
-    assert ["sw8" in request.headers for request in peer.requests] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("path", "ends"),
-    [("/missing", "http.status_code=404 FAILED"), ("/refused", "http.url=http://stock.test/refused FAILED")],
-)
-def test_a_failure_shows(path: str, ends: str, recorder: Recorder, client: httpx.Client) -> None:
-    with suppress(httpx.ConnectError):
-        client.get(f"http://stock.test{path}")
-    assert trees(recorder).endswith(ends)
-    kinds = [dict(fields).get("error.kind") for _, fields in recorder.span(path).logs]
-    assert kinds == (["httpx.ConnectError"] if path == "/refused" else [])
 
 
 async def test_a_timeout_shows_as_one(recorder: Recorder, async_client: httpx.AsyncClient) -> None:
@@ -145,18 +96,6 @@ def test_a_stream_that_is_broken_off_by_an_error_failed(recorder: Recorder, clie
     with pytest.raises(RuntimeError), local_span("job"), client.stream("GET", "http://stock.test/orders"):
         raise RuntimeError("enough")
     assert recorder.span("/orders").failed
-
-
-def test_a_call_inside_a_call_carries_the_outer_one_whatever_was_written(
-    recorder: Recorder, client: httpx.Client, peer: Peer
-) -> None:
-    with exit_span("by hand", "stock.test:80") as span:
-        client.get("http://stock.test/orders")
-        client.get("http://stock.test/orders", headers={"sw8": "a caller's, passed on"})
-    assert recorder.names == [["by hand"]]
-    carriers = [parse_sw8(request.headers["sw8"]) for request in peer.requests]
-    assert [carrier and carrier.segment_id for carrier in carriers] == [recorder.only.id] * 2
-    assert span.ended
 
 
 def test_the_context_is_there_once_whatever_the_application_passes_on(client: httpx.Client, peer: Peer) -> None:
@@ -240,15 +179,6 @@ def test_cookies_of_a_response_without_a_request_are_asked_for_as_before(recorde
     assert response.cookies["seat"] == "7"
 
 
-def test_the_agents_own_calls_are_left_alone(recorder: Recorder, client: httpx.Client, peer: Peer) -> None:
-    with exit_span("the application's", "stock.test:80"):
-        token = suppress_instrumentation.set(True)
-        client.get("http://stock.test/orders")
-        suppress_instrumentation.reset(token)
-    assert recorder.names == [["the application's"]]
-    assert "sw8" not in peer.requests[0].headers
-
-
 def test_a_request_that_is_sent_twice_carries_each_call(recorder: Recorder, client: httpx.Client, peer: Peer) -> None:
     request = client.build_request("GET", "http://stock.test/orders")
     carried = []
@@ -277,49 +207,6 @@ async def test_a_login_and_hooks_belong_to_their_call(
     await async_client.get("http://stock.test/orders", auth=Login())
     assert recorder.names == [["/orders", "hook", "hook"]]
     assert len(peer.requests) == 2
-
-
-async def test_over_a_real_connection(recorder: Recorder, server: HttpServer) -> None:
-    async with httpx.AsyncClient(trust_env=False) as client:
-        with local_span("job"):
-            await client.get(f"{server.url}/orders/17")
-            server.asked.clear()
-            with pytest.raises(httpx.ReadTimeout):
-                await client.get(f"{server.url}/held", timeout=httpx.Timeout(PATIENCE, read=0.05))
-            # the server notes requests in threads, each when it gets to run
-            assert await anyio.to_thread.run_sync(server.asked.wait, PATIENCE)
-            with pytest.raises(httpx.RemoteProtocolError):
-                async with client.stream("GET", f"{server.url}/broken") as response:
-                    await response.aread()
-    assert recorder.only.names == ["job", "/orders/{id}", "/held", "/broken"]
-    assert dict(recorder.span("/held").tags)["outcome"] == "timed_out"
-    assert [recorder.span(name).failed for name in ("/held", "/broken")] == [True, True]
-    assert dict(recorder.span("/held").logs[0][1])["error.kind"] == "httpx.ReadTimeout"
-    assert [carrier and carrier.span_id for carrier in server.carriers] == [1, 2, 3]
-
-
-async def test_the_trace_goes_on_at_the_other_end(recorder: Recorder) -> None:
-    async def answer(request: Request) -> PlainTextResponse:
-        with local_span("look"):
-            return PlainTextResponse("done")
-
-    # as an agent is seen by the middleware
-    agent: Any = SimpleNamespace(
-        tracer=recorder.tracer, watch_loop=int, steps_here=int, config=Config(time_split_every=0)
-    )
-    app = SkyWalkingMiddleware(Starlette(routes=[Route("/orders/{item}", answer)]), agent=agent)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as client:
-        with local_span("job"):
-            await client.get("http://stock.test/orders/lamp")
-    served, called = recorder.segments
-    assert trees(recorder).splitlines()[:2] == [
-        "Entry GET:/orders/{item} PYTHON/HTTP 127.0.0.1:123 http.method=GET "
-        "http.url=http://stock.test/orders/{item} http.status_code=200",
-        "  Local look",
-    ]
-    (reference,) = root_of(served).refs
-    assert (reference.trace_id, reference.segment_id, reference.span_id) == (called.trace_id, called.id, 1)
-    assert reference.address == "stock.test:80"
 
 
 async def test_calls_at_once_are_kept_apart(recorder: Recorder, async_client: httpx.AsyncClient, peer: Peer) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 
 import pytest
@@ -13,11 +14,13 @@ from record.recorded import Recorder
 from swagent import local_span
 from swagent.instrument import instrument, uninstrument
 
+from .http_client_checks import HttpClientChecks, StreamChecks
 from .http_server import HttpServer
 
 INSTRUMENTED = ("requests",)
 AGAINST = "an HTTP server"
 EXAMPLES = ("/orders",)
+NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 
 
 @pytest.fixture
@@ -27,24 +30,21 @@ def session() -> Iterator[requests.Session]:
         yield session
 
 
-def test_a_streamed_body_belongs_to_the_call_and_what_is_done_meanwhile_does_not(
-    recorder: Recorder, session: requests.Session, server: HttpServer
-) -> None:
-    with local_span("job"), session.get(f"{server.url}/stream", stream=True) as response:
-        with local_span("work"):
-            server.release.set()
-        assert b"".join(response.iter_content(4)) == b"halfhalf"
-    assert [recorder.parent_of(name) for name in ("/stream", "work")] == ["job", "job"]
-    work, call = recorder.span("work"), recorder.span("/stream")
-    assert work.end_time <= call.end_time
-    assert not call.failed
+class TestRequests(HttpClientChecks, StreamChecks):
+    library, component = "requests", "REQUESTS"
 
+    def get(self, url: str, headers: Mapping[str, str] = {}, timeout: float | None = 10) -> None:
+        # without an authentication the machine's ~/.netrc would be asked
+        requests.get(url, headers=dict(headers), timeout=timeout, auth=lambda request: request).close()
 
-@pytest.mark.skipif(version("urllib3") < "2", reason="version 1 takes what has come for the whole body")
-def test_a_body_that_ends_too_early_failed(recorder: Recorder, session: requests.Session, server: HttpServer) -> None:
-    with pytest.raises(requests.RequestException), local_span("job"):
-        session.get(f"{server.url}/broken", stream=True).content  # noqa: B018
-    assert recorder.span("/broken").failed
+    @contextmanager
+    def stream(self, url: str) -> Iterator[Callable[[], bytes]]:
+        with requests.Session() as session, session.get(url, stream=True) as response:
+            yield lambda: b"".join(response.iter_content(4))
+
+    @pytest.mark.skipif(version("urllib3") < "2", reason="version 1 takes what has come for the whole body")
+    def test_a_body_that_ends_too_early_failed(self, recorder: Recorder, server: HttpServer) -> None:
+        super().test_a_body_that_ends_too_early_failed(recorder, server)
 
 
 def test_a_stream_that_is_not_read_on_ends_with_its_response(
