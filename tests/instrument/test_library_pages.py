@@ -136,13 +136,3 @@ def test_every_example_compiles(page: Path) -> None:
     assert found
     for library, code, _ in found:
         compile(code, f"{page}: {library}", "exec")
-
-
-def test_every_library_has_a_section_with_an_example() -> None:
-    assert [*library_pages.missing()] == []
-
-
-def test_a_page_whose_facts_changed_is_found() -> None:
-    page = (library_pages.FOLDER / "http.md").read_text("utf-8")
-    assert library_pages.fill(page) == page
-    assert library_pages.fill(page.replace(">=0.23.3,<1", ">=0.1")) == page

@@ -8,12 +8,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from instrument import collecting, libraries, modules
-from instrument.collecting import Spans
 
 ROOT = Path(__file__).parents[2]
 MODULE = "tests/instrument/test_neo4j.py"
@@ -25,17 +23,11 @@ def pytest_configure():
     from instrument import collecting
     collecting.FOLDER = Path(__file__).parent
 """
-SKIPPING = """
-import pytest
-def pytest_runtest_setup(item):
-    pytest.skip("here")
-"""
 
 
 def run(folder: Path, *arguments: str, mode: str = "") -> tuple[int, str]:
     """The tests, beside the files of another folder."""
     (folder / "elsewhere.py").write_text(ELSEWHERE)
-    (folder / "skips_all.py").write_text(SKIPPING)
     environ = {**os.environ, "PYTHONPATH": f"tests{os.pathsep}{folder}", "SWAGENT_TESTS_COLLECT": mode}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "elsewhere", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
@@ -65,11 +57,6 @@ class TestInAProcess:
         status, output = run(folder, MODULE, *options)
         assert (status, "neo4j: Exit NEO4J DATABASE: db.gone" in output) == (1, True), output
 
-    def test_a_whole_run_passes_by_true_files(self, folder: Path) -> None:
-        shutil.copy(collecting.FOLDER / "neo4j.json", folder)
-        status, output = run(folder, MODULE)
-        assert status == 0, output
-
     @pytest.mark.parametrize(
         "arguments", [(MODULE, "-k", "failure"), (f"{MODULE}::{CALL}",)], ids=["by -k", "by its name"]
     )
@@ -77,49 +64,9 @@ class TestInAProcess:
         status, output = run(folder, *arguments)
         assert status == 0, output
 
-    def test_nor_does_a_run_in_which_a_test_is_skipped(self, folder: Path) -> None:
-        status, output = run(folder, MODULE, "-p", "skips_all")
-        assert (status, "skipped" in output) == (0, True), output
-
     def test_but_where_all_is_there_nothing_is_excused(self, folder: Path) -> None:
         status, output = run(folder, MODULE, "-k", "failure", mode="whole")
         assert (status, "neo4j: Exit NEO4J" in output, "redis: Exit REDIS" in output) == (1, True, True), output
-
-
-def spans(**changes: Any) -> Spans:
-    usual: dict[str, Any] = {"operations": ["run", "stop"], "tags": ["db.type"], "on_request": ["db.statement"]}
-    return Spans("Exit", "NEO4J", "DATABASE", **{**usual, **changes})
-
-
-@pytest.mark.parametrize(
-    ("seen", "missing"),
-    [
-        ([spans()], []),
-        ([spans(operations=["begin", "run", "stop"], tags=["db.new", "db.type"])], []),
-        ([spans(tags=[])], ["db.type"]),
-        ([spans(on_request=[])], ["db.statement"]),
-        ([spans(tags=[], on_request=["db.statement", "db.type"])], ["db.type"]),
-        ([spans(operations=["run"])], ["stop"]),
-        ([Spans("Entry", "NEO4J", "DATABASE", ["run", "stop"])], ["the whole kind"]),
-        ([], ["the whole kind"]),
-    ],
-)
-def test_lost_spans_are_named(seen: list[Spans], missing: list[str]) -> None:
-    assert spans().beyond(seen) == missing
-
-
-@pytest.mark.parametrize(
-    ("seen", "is_known"),
-    [
-        (spans(), True),
-        (spans(tags=[], on_request=["db.type"]), True),
-        (spans(tags=["db.new"]), False),
-        # it comes unasked now
-        (spans(tags=["db.statement"], on_request=[]), False),
-    ],
-)
-def test_new_spans_are_named(seen: Spans, is_known: bool) -> None:
-    assert spans().covers(seen) == is_known
 
 
 def test_each_file_has_tests_that_see_it_and_say_what_they_talk_to() -> None:

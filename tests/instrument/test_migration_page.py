@@ -11,48 +11,12 @@ from swagent.instrument.installation import GROUP
 
 PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
 _ROW = re.compile(r"^\| `(sw_\w+)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
-PLUGINS = frozenset(
-    [
-        "aiohttp",
-        "aioredis",
-        "aiormq",
-        "amqp",
-        "asyncpg",
-        "bottle",
-        "celery",
-        "confluent_kafka",
-        "django",
-        "elasticsearch",
-        "falcon",
-        "falcon_v3",
-        "fastapi",
-        "flask",
-        "grpc",
-        "happybase",
-        "http_server",
-        "httpx",
-        "kafka",
-        "loguru",
-        "mysqlclient",
-        "neo4j",
-        "psycopg",
-        "psycopg2",
-        "pulsar",
-        "pymongo",
-        "pymysql",
-        "pyramid",
-        "rabbitmq",
-        "redis",
-        "requests",
-        "sanic",
-        "sanic_v2",
-        "tornado",
-        "urllib3",
-        "urllib3_v2",
-        "urllib_request",
-        "websockets",
-    ]
-)
+_NAMES = """
+aiohttp aioredis aiormq amqp asyncpg bottle celery confluent_kafka django elasticsearch falcon falcon_v3 fastapi flask
+grpc happybase http_server httpx kafka loguru mysqlclient neo4j psycopg psycopg2 pulsar pymongo pymysql pyramid rabbitmq
+redis requests sanic sanic_v2 tornado urllib3 urllib3_v2 urllib_request websockets
+"""
+PLUGINS = frozenset(_NAMES.split())
 """Of version 1.3."""
 _OTHERWISE = {"sw_loguru", "sw_fastapi", "sw_sanic"}
 

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import concurrent.futures.process
 import functools
-import inspect
 import multiprocessing.pool
 import os
-import pickle
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -145,21 +143,6 @@ def test_a_job_of_a_pool_refers_to_its_call(like: AsPool, way: Callable[[Any], o
 
 
 @every_way
-def test_a_worker_without_the_agent_does_the_same(
-    like: AsPool, way: Callable[[Any], object], recorder: Recorder
-) -> None:
-    with entry_span("request"):
-        way(like.pool)
-    like.send()
-    pickled = like.pool._inqueue._reader.recv_bytes()
-    assert b"swagent.instrument" not in pickled
-    assert b"swagent.record" not in pickled
-    like.pool._inqueue._writer.send_bytes(pickled)
-    ((_, _, (is_result, value)),) = like.work(is_watched=False)
-    assert (is_result, value in (1, [1])) == (True, True)
-
-
-@every_way
 def test_outside_of_a_span_a_task_is_as_it_was(like: AsPool, way: Callable[[Any], object], recorder: Recorder) -> None:
     way(like.pool)
     like.send()
@@ -211,18 +194,6 @@ def test_an_error_of_an_iterable_is_no_job(like: AsPool, recorder: Recorder) -> 
     (_, _, first), (_, _, second) = like.work()
     assert (first, type(second[1])) == ((True, 1), ArithmeticError)
     assert recorder.names == [["request"], ["work", "inside"]]
-
-
-def test_a_task_without_pickle_fails_as_it_does_by_itself(like: AsPool, recorder: Recorder) -> None:
-    with entry_span("request"):
-        results = [
-            like.pool.apply_async(lambda: None),
-            like.pool.apply_async(named, (), {"number": lambda: None}),
-            like.pool.map_async(work, [lambda: None]),
-        ]
-    like.send()
-    assert not any(result.successful() for result in results)
-    assert all("pickle" in str(result._value) for result in results)
 
 
 def test_the_threads_of_a_thread_pool_get_no_carrier(recorder: Recorder) -> None:
@@ -360,15 +331,6 @@ def test_the_worker_of_a_pool_is_not_of_the_request_that_came_first(
             assert started(multiprocessing.Process(target=target), monkeypatch) is None
 
 
-def test_a_process_that_cannot_be_started_is_as_it_was(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    process = multiprocessing.Process(target=work)
-    with entry_span("request"):
-        started(process, monkeypatch)
-        with pytest.raises(AssertionError, match="cannot start a process twice"):
-            process.start()
-    assert SENT not in vars(process)
-
-
 # -- what is sent -----------------------------------------------------------------------------------------------------
 
 
@@ -429,16 +391,3 @@ def test_the_agents_own_work_sends_nothing(recorder: Recorder) -> None:
         token = suppress_instrumentation.set(True)
         assert sent_with_job() is None
         suppress_instrumentation.reset(token)
-
-
-def test_wrapped_functions_are_as_they_were() -> None:
-    process: Any = multiprocessing.process.BaseProcess
-    wrapped = [
-        process.start, process._after_fork, Pool._handle_tasks, pool_module.ApplyResult.__init__,  # type: ignore[attr-defined]
-        pool_module.IMapIterator.__init__, executor_module._WorkItem.__init__, executor_module._SafeQueue.put,
-    ]  # fmt: skip
-    for function in wrapped:
-        original = function.__wrapped__
-        assert pickle.loads(pickle.dumps(function)) is function
-        assert function.__doc__ == original.__doc__
-        assert inspect.signature(function) == inspect.signature(original)

@@ -156,6 +156,8 @@ def engine(tmp_path: Path) -> Iterator[sa.Engine]:
 def test_a_thread_waits_for_an_engine(engine: sa.Engine, recorder: Recorder) -> None:
     assert one_thread_waits(engine.connect) == {"shop.db": IN_USE}
     assert trees(recorder) == "Local job\n" + drawn("shop.db")
+    wait, job = sorted(recorder.only.spans, key=lambda span: span.name != "pool shop.db")
+    assert job.start_time <= wait.start_time <= wait.end_time <= job.end_time
     assert meters() == {"shop.db": {"in_use": 0, "idle": 1, "waiting": 0, "limit": 1}}
 
 
@@ -164,12 +166,6 @@ def test_a_pool_that_is_made_anew_keeps_its_name(engine: sa.Engine, recorder: Re
     gc.collect()
     assert one_thread_waits(engine.connect) == {"shop.db": IN_USE}
     assert pools_in(recorder) == [drawn("shop.db")]
-
-
-def test_an_engine_with_room_leaves_no_span(engine: sa.Engine, recorder: Recorder) -> None:
-    with local_span("job"), engine.connect():
-        pass
-    assert trees(recorder) == "Local job"
 
 
 class Untouched:
@@ -205,12 +201,14 @@ def test_an_engine_without_a_limit_is_never_full(limits: dict[str, int], tmp_pat
     engine.dispose()
 
 
-def test_a_wait_that_is_short_leaves_no_span(
+def test_no_wait_and_a_short_one_leave_no_span(
     engine: sa.Engine, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with local_span("job"), engine.connect():
+        pass
     monkeypatch.setattr(pool_waits, "WORTH_A_SPAN", 100)
     one_thread_waits(engine.connect)
-    assert trees(recorder) == "Local job"
+    assert trees(recorder) == "Local job\nLocal job"
 
 
 def test_a_wait_that_is_given_up_has_failed(tmp_path: Path, recorder: Recorder) -> None:
@@ -258,46 +256,54 @@ def test_outside_of_a_span_and_where_nothing_is_to_be_recorded_a_wait_has_none(
     assert not recorder.segments
 
 
-def test_the_span_lies_where_the_wait_was(engine: sa.Engine, recorder: Recorder) -> None:
-    one_thread_waits(engine.connect)
-    wait, job = sorted(recorder.only.spans, key=lambda span: span.name != "pool shop.db")
-    assert job.start_time <= wait.start_time <= wait.end_time <= job.end_time
-
-
 @on_asyncio
 async def test_a_task_waits_for_an_asynchronous_engine(tmp_path: Path, recorder: Recorder) -> None:
     engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0)
     async with engine.connect() as connection:
         await connection.execute(sa.text("SELECT 1"))
+        assert await _name_of_waiter(engine.connect) == "pool shop.db"
+    recorder.segments.clear()
     assert await one_waits(engine.connect) == {"shop.db": IN_USE}
     await engine.dispose()
     assert pools_in(recorder) == [drawn("shop.db")]
 
 
-# -- asyncpg, psycopg, aiomysql ---------------------------------------------------------------------------------------
+# -- asyncpg, psycopg, aiomysql, Redis ---------------------------------------------------------------------------------
+
+
+def _of_asyncpg(server: Postgres) -> tuple[Any, str, str]:
+    return asyncpg.create_pool(server.url, min_size=1, max_size=1), "acquire", f"{server.address}/shop"
+
+
+def _of_psycopg(server: Postgres) -> tuple[Any, str, str]:
+    secret = f"postgresql://shop:secret@{server.address}/shop"
+    pool = psycopg_pool.AsyncConnectionPool(secret, min_size=1, max_size=1, open=False)
+    return pool, "connection", f"{server.address}/shop"
+
+
+def _of_aiomysql(server: Mariadb) -> tuple[Any, str, str]:
+    place = {"host": "127.0.0.1", "port": server.port, "user": "root", "db": "shop"}
+    return aiomysql.create_pool(minsize=1, maxsize=1, **place), "acquire", f"{server.address}/shop"
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 @on_asyncio
-async def test_a_task_waits_for_a_pool_of_asyncpg(postgres: Postgres, recorder: Recorder) -> None:
-    async with asyncpg.create_pool(postgres.url, min_size=1, max_size=1) as pool:
-        label = f"{postgres.address}/shop"
-        assert await one_waits(pool.acquire) == {label: IN_USE}
+@pytest.mark.parametrize(
+    ("server", "make"),
+    [("postgres", _of_asyncpg), ("postgres", _of_psycopg), ("mariadb", _of_aiomysql)],
+    ids=["asyncpg", "psycopg", "aiomysql"],
+)
+async def test_a_task_waits_for_a_pool_of_a_driver(
+    server: str, make: Callable[[Any], tuple[Any, str, str]], request: pytest.FixtureRequest, recorder: Recorder
+) -> None:
+    opening, method, label = make(request.getfixturevalue(server))
+    async with opening as pool:
+        if make is _of_psycopg:
+            await pool.wait()
+        assert await one_waits(getattr(pool, method)) == {label: IN_USE}
         assert pools_in(recorder) == [drawn(label)]
         assert meters() == {label: {"in_use": 0, "idle": 1, "waiting": 0, "limit": 1}}
-
-
-@pytest.mark.e2e
-@pytest.mark.timeout(600)
-@on_asyncio
-async def test_a_task_waits_for_a_pool_of_psycopg(postgres: Postgres, recorder: Recorder) -> None:
-    secret = f"postgresql://shop:secret@{postgres.address}/shop"
-    async with psycopg_pool.AsyncConnectionPool(secret, min_size=1, max_size=1, open=False) as pool:
-        await pool.wait()
-        label = f"{postgres.address}/shop"
-        assert await one_waits(pool.connection) == {label: IN_USE}
-        assert pools_in(recorder) == [drawn(label)]
 
 
 @pytest.mark.e2e
@@ -314,12 +320,29 @@ def test_a_thread_waits_for_a_pool_of_psycopg(postgres: Postgres, recorder: Reco
 @pytest.mark.e2e
 @pytest.mark.timeout(600)
 @on_asyncio
-async def test_a_task_waits_for_a_pool_of_aiomysql(mariadb: Mariadb, recorder: Recorder) -> None:
-    place = {"host": "127.0.0.1", "port": mariadb.port, "user": "root", "db": "shop"}
-    async with aiomysql.create_pool(minsize=1, maxsize=1, **place) as pool:
-        label = f"{mariadb.address}/shop"
-        assert await one_waits(pool.acquire) == {label: IN_USE}
-        assert pools_in(recorder) == [drawn(label)]
+async def test_a_command_of_redis_waits_for_a_blocking_pool(redis_server: Redis, recorder: Recorder) -> None:
+    place = {"host": "127.0.0.1", "port": redis_server.port, "max_connections": 1}
+    async_pool = redis_asyncio.BlockingConnectionPool(**place)
+    pool = redis.BlockingConnectionPool(**place, db=2)
+
+    @asynccontextmanager
+    async def take_async() -> AsyncGenerator[None, None]:
+        connection = await async_pool.get_connection()
+        yield
+        await async_pool.release(connection)
+
+    @contextmanager
+    def take() -> Generator[None, None, None]:
+        connection = pool.get_connection()
+        yield
+        pool.release(connection)
+
+    labels = [f"{redis_server.address}/{number}" for number in (0, 2)]
+    assert (await one_waits(take_async))[labels[0]] == IN_USE
+    await async_pool.aclose()
+    assert one_thread_waits(take)[labels[1]] == IN_USE
+    pool.disconnect()
+    assert pools_in(recorder) == [drawn(label) for label in labels]
 
 
 # -- HTTP -------------------------------------------------------------------------------------------------------------
@@ -336,10 +359,8 @@ async def test_a_request_of_httpx_waits_within_its_call(server: HttpServer, reco
                 await response.aread()
 
         assert await one_waits(call) == {server.address: IN_USE}
-    job = recorder.segments[-1]
-    [line] = pools_in(recorder)
-    assert line == "  " + drawn(server.address)
-    assert job.names == ["job", "/orders", f"pool {server.address}"]
+    assert recorder.segments[-1].names == ["job", "/orders", f"pool {server.address}"]
+    assert pools_in(recorder) == ["  " + drawn(server.address)]
 
 
 def test_a_thread_waits_for_a_client_of_httpx(server: HttpServer, recorder: Recorder) -> None:
@@ -360,46 +381,7 @@ async def test_a_request_of_aiohttp_waits_within_its_call(
     assert pools_in(recorder) == ["  " + drawn(server.address)]
 
 
-# -- Redis, MongoDB ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.e2e
-@pytest.mark.timeout(600)
-@on_asyncio
-async def test_a_command_of_redis_waits_for_a_blocking_pool(redis_server: Redis, recorder: Recorder) -> None:
-    pool = redis_asyncio.BlockingConnectionPool(host="127.0.0.1", port=redis_server.port, max_connections=1)
-
-    @asynccontextmanager
-    async def take() -> AsyncGenerator[None, None]:
-        connection = await pool.get_connection()
-        try:
-            yield
-        finally:
-            await pool.release(connection)
-
-    label = f"{redis_server.address}/0"
-    assert await one_waits(take) == {label: IN_USE}
-    await pool.aclose()
-    assert pools_in(recorder) == [drawn(label)]
-
-
-@pytest.mark.e2e
-@pytest.mark.timeout(600)
-def test_a_thread_waits_for_a_blocking_pool_of_redis(redis_server: Redis, recorder: Recorder) -> None:
-    pool = redis.BlockingConnectionPool(host="127.0.0.1", port=redis_server.port, db=2, max_connections=1)
-
-    @contextmanager
-    def take() -> Generator[None, None, None]:
-        connection = pool.get_connection()
-        try:
-            yield
-        finally:
-            pool.release(connection)
-
-    label = f"{redis_server.address}/2"
-    assert one_thread_waits(take) == {label: IN_USE}
-    pool.disconnect()
-    assert pools_in(recorder) == [drawn(label)]
+# -- MongoDB ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_thread_waits_for_a_pool_of_pymongo(recorder: Recorder) -> None:
@@ -518,12 +500,3 @@ async def test_the_time_split_names_the_pool_and_each_by_its_own_name() -> None:
 
     names = [await _name_of_waiter(take_of(pool)) for pool in (*pools, pools[0])]
     assert names == [f"pool {pool.label}" for pool in (*pools, pools[0])]
-
-
-@on_asyncio
-async def test_the_time_split_names_the_pool_of_an_asynchronous_engine(tmp_path: Path) -> None:
-    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0)
-    async with engine.connect() as connection:
-        await connection.execute(sa.text("SELECT 1"))
-        assert await _name_of_waiter(engine.connect) == "pool shop.db"
-    await engine.dispose()
