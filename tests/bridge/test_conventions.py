@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from opentelemetry.trace import SpanKind
 
 from instrument.trees import trees
 from record.recorded import Recorder, recording
-from swagent.instrument.settings import Settings, current, use
+from swagent.instrument.settings import Settings, use
 
 PREFIX = "opentelemetry.instrumentation."
 CLIENT, SERVER, INTERNAL = SpanKind.CLIENT, SpanKind.SERVER, SpanKind.INTERNAL
@@ -103,13 +102,6 @@ TABLE: list[tuple[str, str, SpanKind, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def settings() -> Iterator[None]:
-    before = current()
-    yield
-    use(before)
-
-
 @pytest.mark.parametrize(
     ("scope", "name", "kind", "attributes", "expected"), TABLE, ids=[f"{row[0]}-{row[1][:20]}" for row in TABLE]
 )
@@ -122,7 +114,7 @@ def test_a_span_says_what_a_native_one_would(
     assert trees(recorder) == expected
 
 
-def test_a_statement_is_shown_to_who_asks_for_it(recorder: Recorder, settings: None) -> None:
+def test_a_statement_is_shown_to_who_asks_for_it(recorder: Recorder) -> None:
     use(Settings(sql_statements=True))
     tracer = trace.get_tracer(PREFIX + "sqlite3")
     tracer.start_span("SELECT", kind=CLIENT, attributes={"db.system": "sqlite", "db.statement": "SELECT 1"}).end()

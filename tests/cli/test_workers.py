@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-import signal
-import socket
 import subprocess
 import sys
-import threading
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 
+from servers.serving import Served, answered_by, served
 from swagent.collector.server import Collector
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
 WORKERS = 4
+GUNICORN = "-m gunicorn --bind 127.0.0.1:{port} --no-control-socket --workers"
 PATIENCE = 40.0
 
 FIVE = {f"child {number}": 1 for number in range(5)}
@@ -50,7 +45,7 @@ from swagent.asgi import SkyWalkingMiddleware
 async def item(request):
     return PlainTextResponse(str(os.getpid()))
 
-app = SkyWalkingMiddleware(Starlette(routes=[Route("/", item)]))
+app = SkyWalkingMiddleware(Starlette(routes=[Route("/items/{id}", item)]))
 """
 
 CHILDREN = """
@@ -119,112 +114,40 @@ def environment(collector: Collector) -> dict[str, str]:
     }
 
 
-@contextmanager
-def served(command: list[str], folder: Path, collector: Collector) -> Iterator[str]:
-    """A server under `swagent run`, on a socket of ours; its address."""
-    with socket.create_server(("127.0.0.1", 0), backlog=200) as listening:
-        listening.set_inheritable(True)
-        number = listening.fileno()
-        arguments = [each.format(fd=number) for each in command]
-        with subprocess.Popen(
-            [sys.executable, "-m", "swagent", "run", "--", sys.executable, "-m", *arguments],
-            env=environment(collector), cwd=folder, pass_fds=[number], stderr=subprocess.PIPE, text=True,
-        ) as process:  # fmt: skip
-            said: list[str] = []
-            reading = threading.Thread(target=lambda: said.extend(process.stderr or ()))
-            reading.start()
-            try:
-                yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-            finally:
-                process.send_signal(signal.SIGTERM)
-                try:
-                    process.wait(20)
-                finally:
-                    process.kill()
-                    reading.join()
-                    print("".join(said))
-    assert "Traceback" not in "".join(said)
+def serve(collector: Collector, folder: Path, app: str, command: str) -> AbstractContextManager[Served]:
+    """A server of an application in this folder."""
+    (folder / "served_app.py").write_text(app)
+    return served(collector, command.split(), folder=folder, SW_AGENT_AUTHENTICATION="sesame", PYTHONPATH=str(folder))
 
 
-def ask_until(address: str, workers: int) -> Counter[str]:
-    """Ask, many at once, until so many processes have answered; how often each did."""
-    answers: Counter[str] = Counter()
-    lock = threading.Lock()
-    deadline = time.monotonic() + PATIENCE
-
-    def ask() -> None:
-        while len(answers) < workers and time.monotonic() < deadline:
-            try:
-                with urlopen(address, timeout=PATIENCE) as answer:
-                    process = answer.read().decode()
-            except (URLError, ConnectionError):
-                continue
-            with lock:
-                answers[process] += 1
-
-    threads = [threading.Thread(target=ask) for _ in range(2 * workers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(answers) == workers, answers
-    return answers
-
-
-def processes(collector: Collector) -> dict[str, str]:
-    """The process ids that instances reported."""
-    return {each.instance: dict(each.properties)["Process No."] for each in collector.store.instances}
-
-
-@pytest.mark.parametrize("options", [[], ["--preload"]], ids=["imported in the worker", "preloaded"])
-def test_gunicorns_workers_report_each_log_record_once(
-    collector: Collector, tmp_path: Path, options: list[str]
-) -> None:
-    (tmp_path / "served_app.py").write_text(WSGI)
-    command = ["gunicorn", "--workers", str(WORKERS), *options, "--bind", "fd://{fd}", "--no-control-socket"]
-    with served([*command, "served_app:logs"], tmp_path, collector) as address:
-        answers = ask_until(address, WORKERS)
+@pytest.mark.parametrize("options", ["", "--preload"], ids=["imported in the worker", "preloaded"])
+def test_gunicorns_workers_report_each_log_record_once(collector: Collector, tmp_path: Path, options: str) -> None:
+    with serve(collector, tmp_path, WSGI, f"{GUNICORN} {WORKERS} {options} served_app:logs") as server:
+        answers = server.ask_all(WORKERS)
     lines = [each for each in collector.store.logs if "served by" in each.content]
-    of = processes(collector)
+    of = {each.instance: dict(each.properties)["Process No."] for each in collector.store.instances}
     assert Counter(of[each.instance] for each in lines) == answers
     assert len({each.instance for each in lines}) == WORKERS
 
 
-def test_gunicorns_workers_report_each_entry_span_once(collector: Collector, tmp_path: Path) -> None:
-    (tmp_path / "served_app.py").write_text(WSGI)
-    command = ["gunicorn", "--workers", str(WORKERS), "--bind", "fd://{fd}", "--no-control-socket"]
-    with served([*command, "served_app:traces"], tmp_path, collector) as address:
-        answers = ask_until(address, WORKERS)
-    assert traced_by(collector) == answers
-
-
 @pytest.mark.parametrize(
-    "command",
+    ("app", "command"),
     [
+        (WSGI, f"{GUNICORN} 2 served_app:traces"),
         # it kills a worker that is silent for longer
-        f"uvicorn --workers 2 --fd {{fd}} --timeout-worker-healthcheck {PATIENCE:.0f}",
-        "gunicorn --workers 2 --bind fd://{fd} --no-control-socket -k uvicorn_worker.UvicornWorker",
+        (ASGI, f"-m uvicorn --workers 2 --port {{port}} --timeout-worker-healthcheck {PATIENCE:.0f} served_app:app"),
+        (ASGI, f"{GUNICORN} 2 -k uvicorn_worker.UvicornWorker served_app:app"),
     ],
-    ids=["uvicorn", "gunicorn"],
+    ids=["gunicorn", "uvicorn with a middleware", "gunicorn with a middleware"],
 )
-def test_workers_with_a_middleware_have_one_agent_each(collector: Collector, tmp_path: Path, command: str) -> None:
-    (tmp_path / "served_app.py").write_text(ASGI)
-    with served([*command.split(), "served_app:app"], tmp_path, collector) as address:
-        answers = ask_until(address, 2)
-    assert traced_by(collector) == answers
-    found = Counter(processes(collector).values())
-    assert set(found.values()) == {1}, "two instances in one process"
+def test_workers_have_one_agent_each_and_report_each_request_once(
+    collector: Collector, tmp_path: Path, app: str, command: str
+) -> None:
+    with serve(collector, tmp_path, app, command) as server:
+        answers = server.ask_all(2)
+    assert answered_by(collector) == answers
     # the workers, and neither who started them nor what Python runs beside them
-    assert len(found) == 2
-
-
-def traced_by(collector: Collector) -> Counter[str]:
-    """How many entry spans each process reported, each of which came once."""
-    segments = collector.store.segments
-    assert len({each.segment_id for each in segments}) == len(segments)
-    assert all([span.kind for span in each.spans] == ["Entry"] for each in segments)
-    of = processes(collector)
-    return Counter(of[each.instance] for each in segments)
+    assert len(collector.store.instances) == 2
 
 
 @pytest.mark.parametrize(

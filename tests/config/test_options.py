@@ -201,16 +201,18 @@ def test_every_option_has_a_variable_of_its_own_and_is_explained() -> None:
         assert option.allowed
 
 
-@pytest.mark.parametrize("field", ["meter_reporter_max_buffer_size"])
-def test_another_meaning_than_the_official_agents_is_documented(field: str) -> None:
-    assert "For the official agent it is" in OPTIONS[field].help
-
-
 @pytest.mark.parametrize(("field", "case"), _GOOD)
-def test_an_option_is_read_from_the_environment(field: str, case: Case) -> None:
-    config = Config.from_env({OPTIONS[field].env: case.text}, **_COMPANIONS.get(field, {}))
-    assert getattr(config, field) == case.value
-    assert type(getattr(config, field)) is type(case.value)
+def test_an_option_is_read_from_the_environment_and_set_in_code_which_wins(field: str, case: Case) -> None:
+    env, companions = OPTIONS[field].env, _COMPANIONS.get(field, {})
+    given = {**companions, field: case.value}
+    bad = case.bad_texts[0] if case.bad_texts else "elsewhere"
+    for config in (
+        Config.from_env({env: case.text}, **companions),
+        Config(**given),
+        Config.from_env({env: bad}, **given),
+    ):
+        assert getattr(config, field) == case.value
+        assert type(getattr(config, field)) is type(case.value)
 
 
 _FLAGS = [field for field, case in CASES.items() if isinstance(case.value, bool)]
@@ -224,19 +226,6 @@ def test_a_boolean_is_read_in_every_usual_spelling(field: str, words: str, meani
     for word in words.split():
         for spelling in (word, word.upper(), word.capitalize(), f" {word} "):
             assert getattr(Config.from_env({OPTIONS[field].env: spelling}), field) is meaning, spelling
-
-
-@pytest.mark.parametrize(("field", "case"), _GOOD)
-def test_an_option_is_set_in_code(field: str, case: Case) -> None:
-    config = Config(**{field: case.value}, **_COMPANIONS.get(field, {}))
-    assert getattr(config, field) == case.value
-
-
-@pytest.mark.parametrize(("field", "case"), _GOOD)
-def test_code_wins_over_the_environment(field: str, case: Case) -> None:
-    bad = case.bad_texts[0] if case.bad_texts else "elsewhere"
-    config = Config.from_env({OPTIONS[field].env: bad}, **{field: case.value}, **_COMPANIONS.get(field, {}))
-    assert getattr(config, field) == case.value
 
 
 @pytest.mark.parametrize("field", OPTIONS)
@@ -290,25 +279,16 @@ def test_any_value_in_code_is_taken_or_refused_in_one_way(field: str, value: obj
     assert error is None or error.name in settings
 
 
-def test_whole_numbers_may_be_written_as_floats_in_code() -> None:
-    config = Config(span_limit=7.0, heartbeat_period=2)  # type: ignore[arg-type]
+def test_values_in_code_may_be_of_other_kinds_and_are_copied() -> None:
+    mine = {"zone": "a"}
+    config = Config(
+        span_limit=7.0, heartbeat_period=2, ignore_suffix=[".a"], propagate_to="a, b",  # type: ignore[arg-type]
+        instance_properties=MappingProxyType(mine),
+    )  # fmt: skip
+    mine["zone"] = "b"
     assert (config.span_limit, type(config.span_limit)) == (7, int)
     assert (config.heartbeat_period, type(config.heartbeat_period)) == (2.0, float)
-
-
-def test_lists_may_be_any_sequence_in_code() -> None:
-    config = Config(ignore_suffix=[".a"], propagate_to="a, b")  # type: ignore[arg-type]
     assert (config.ignore_suffix, config.propagate_to) == ((".a",), ("a", "b"))
-
-
-def test_properties_may_be_any_mapping_in_code() -> None:
-    assert Config(instance_properties=MappingProxyType({"zone": "a"})).instance_properties == {"zone": "a"}
-
-
-def test_properties_do_not_follow_the_mapping_that_they_came_from() -> None:
-    mine = {"zone": "a"}
-    config = Config(instance_properties=mine)
-    mine["zone"] = "b"
     assert config.instance_properties == {"zone": "a"}
 
 
@@ -334,10 +314,6 @@ def test_trust_is_yes_or_no_or_a_decision(value: Any) -> None:
 def test_a_namespace_follows_the_services_name() -> None:
     assert Config(service="cart").service_name == "cart"
     assert Config(service="cart", namespace="test").service_name == "cart|test"
-
-
-def test_every_config_has_an_instance_of_its_own() -> None:
-    assert Config().instance != Config().instance
 
 
 def test_a_config_cannot_be_changed_but_replaced() -> None:

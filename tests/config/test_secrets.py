@@ -23,15 +23,7 @@ def _config(collector: str = "127.0.0.1:11800", **settings: Any) -> Config:
 
 def test_a_secret_shows_itself_in_no_text() -> None:
     secret = Secret(_TOKEN)
-    shown = [
-        repr(secret),
-        str(secret),
-        f"{secret}",
-        f"{secret!r:>20}",
-        "".join(map(str, [secret])),
-        repr([secret]),
-        repr({1: secret}),
-    ]
+    shown = [repr(secret), str(secret), f"{secret}", f"{secret!r:>20}", "".join(map(str, [secret])), repr([secret])]
     assert not any(_TOKEN in text for text in shown)
     assert secret.reveal() == _TOKEN
 
@@ -80,11 +72,7 @@ def test_a_token_is_not_sent_in_the_clear_beyond_this_machine(collector: str) ->
     assert caught.value.name == "SW_AGENT_AUTHENTICATION"
     assert caught.value.value == "***"
     assert _TOKEN not in str(caught.value)
-
-
-def test_the_address_that_is_in_the_clear_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"TLS to oap:11800"):
-        _config("grpcs://a:1,oap:11800")
+    assert f"TLS to {collector.rpartition('/')[2].rpartition(',')[2]}" in str(caught.value)
 
 
 @pytest.mark.parametrize(

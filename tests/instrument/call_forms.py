@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
@@ -127,7 +127,7 @@ def stub_of(original: Any, signature: Signature, calls: Calls) -> Any:
     inner = Kind.of(inspect.unwrap(original))
     namespace: dict[str, Any] = {"note": calls.note}
     name = original.__name__ if original.__name__.isidentifier() else "stub"
-    head = f"def {name}({_written(signature, namespace)})"
+    head = f"def {name}{_written(signature, namespace)}"
     noted = "note(dict(locals()))"
     if kind.is_coroutine_function:
         source = f"async {head}: return {noted}"
@@ -156,26 +156,26 @@ async def _in_coroutine(note: Callable[[dict[str, Any]], Any], arguments: dict[s
     return note(arguments)
 
 
+class _Named:
+    """A default that is written as a name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
 def _written(signature: Signature, namespace: dict[str, Any]) -> str:
     """A signature as it is written in a `def`."""
-    parts: list[str] = []
-    previous: Any = None
-    parameters = list(signature.parameters.values())
-    for number, each in enumerate(parameters):
-        if previous is Parameter.POSITIONAL_ONLY and each.kind is not Parameter.POSITIONAL_ONLY:
-            parts.append("/")
-        if each.kind is Parameter.KEYWORD_ONLY and previous not in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL):
-            parts.append("*")
-        star = "*" if each.kind is Parameter.VAR_POSITIONAL else "**" if each.kind is Parameter.VAR_KEYWORD else ""
-        default = ""
-        if each.default is not Parameter.empty:
-            namespace[f"default_{number}"] = each.default
-            default = f"=default_{number}"
-        parts.append(f"{star}{each.name}{default}")
-        previous = each.kind
-    if previous is Parameter.POSITIONAL_ONLY:
-        parts.append("/")
-    return ", ".join(parts)
+    parts: list[Parameter] = []
+    for each in signature.parameters.values():
+        default: Any = each.default
+        if default is not Parameter.empty:
+            namespace[f"default_{len(parts)}"] = default
+            default = _Named(f"default_{len(parts)}")
+        parts.append(each.replace(default=default, annotation=Parameter.empty))
+    return str(Signature(parts))
 
 
 def drive(function: Any, form: Form) -> Any:
@@ -235,20 +235,15 @@ def same(first: dict[str, Any], second: dict[str, Any], rewritten: Iterable[str]
 
 def _is_same(first: Any, second: Any) -> bool:
     if type(first) is tuple and type(second) is tuple:
-        return len(first) == len(second) and all(map(_is_it, first, second))
+        return len(first) == len(second) and all(map(operator.is_, first, second))
     if type(first) is dict and type(second) is dict:
-        return list(first) == list(second) and all(map(_is_it, first.values(), second.values()))
+        return list(first) == list(second) and all(map(operator.is_, first.values(), second.values()))
     return first is second
 
 
-def _is_it(first: Any, second: Any) -> bool:
-    return first is second
-
-
-def names_of(function: Any) -> Iterator[str]:
+def names_of(function: Any) -> list[str]:
     """The names that a wrapper gives to its own parameters."""
     try:
-        parameters = inspect.signature(function, follow_wrapped=False).parameters
+        return [*inspect.signature(function, follow_wrapped=False).parameters]
     except (TypeError, ValueError):
-        return
-    yield from itertools.chain(parameters)
+        return []

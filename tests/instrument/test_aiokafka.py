@@ -19,6 +19,7 @@ from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.carrier import parse_sw8
 
 from .joins import joins
+from .loops import anyio_backend  # noqa: F401
 from .trees import trees
 from .watcher import Watcher
 
@@ -31,12 +32,6 @@ AGAINST = "a real Kafka"
 LATENCY = "transmission.latency=…"
 BROKER = "a.test:9092;b.test:9092"
 real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def anyio_backend(request: pytest.FixtureRequest) -> Any:
-    """It knows no other."""
-    return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
 class Broker:

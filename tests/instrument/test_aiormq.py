@@ -15,6 +15,7 @@ from swagent import current_span, exit_span, local_span
 from swagent.messages import consume
 
 from .joins import joins
+from .loops import anyio_backend  # noqa: F401
 from .trees import trees
 
 aio_pika = pytest.importorskip("aio_pika")
@@ -23,12 +24,6 @@ aiormq = pytest.importorskip("aiormq")
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("aio-pika", "aiormq")
 AGAINST = "a real RabbitMQ"
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def anyio_backend(request: pytest.FixtureRequest) -> Any:
-    """They know no other."""
-    return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from record.recorded import Recorder
 from swagent import local_span
 
 from .joins import joins
+from .loops import anyio_backend  # noqa: F401
 from .trees import trees
 
 arq: Any = pytest.importorskip("arq")
@@ -24,12 +25,6 @@ arq_worker: Any = pytest.importorskip("arq.worker")
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("arq",)
 AGAINST = "a real Redis"
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def anyio_backend(request: pytest.FixtureRequest) -> Any:
-    """It knows no other."""
-    return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
 async def price(ctx: Any, item: int) -> int:

@@ -15,18 +15,10 @@ from swagent import exit_span, local_span
 from swagent.instrument import settings
 from swagent.record.trace.context import current
 
+from .loops import anyio_backend  # noqa: F401
 from .trees import trees
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.timeout(600),
-    pytest.mark.anyio,
-    pytest.mark.parametrize(
-        "anyio_backend",
-        [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})],
-        ids=["asyncio", "uvloop"],
-    ),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600), pytest.mark.anyio]
 INSTRUMENTED = ("asyncpg",)
 AGAINST = "a real PostgreSQL"
 

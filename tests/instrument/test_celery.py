@@ -48,12 +48,6 @@ def app() -> Any:
     return make_app("memory://")
 
 
-@pytest.fixture(autouse=True)
-def settings_as_they_were() -> Iterator[None]:
-    yield
-    use(Settings())
-
-
 def work_off(app: Any) -> list[dict[str, Any]]:
     """Work off what is in the queue, and return the messages' headers."""
     found: list[dict[str, Any]] = []

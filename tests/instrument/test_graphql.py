@@ -13,13 +13,12 @@ from record.recorded import Recorder
 from swagent import entry_span, local_span
 from swagent.record.trace.model import SpanRecord
 
+from .loops import on_asyncio
 from .trees import trees
 
 graphql: Any = pytest.importorskip("graphql")
 strawberry: Any = pytest.importorskip("strawberry")
-ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 # it gathers fields by asyncio, and so it has no answer on trio
-on_asyncio = pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])
 INSTRUMENTED = ("graphql",)
 AGAINST = "its own schema"
 NEEDS = ("strawberry-graphql==0.262.0",)
@@ -94,7 +93,6 @@ def test_a_request_says_which_operation_it_was(recorder: Recorder) -> None:
     )
 
 
-@pytest.mark.anyio
 @on_asyncio
 async def test_what_is_awaited_is_within_the_operation(recorder: Recorder) -> None:
     with request():
@@ -109,7 +107,6 @@ async def test_what_is_awaited_is_within_the_operation(recorder: Recorder) -> No
     )
 
 
-@pytest.mark.anyio
 @on_asyncio
 async def test_operations_at_a_time_are_beside_each_other(recorder: Recorder) -> None:
     documents = [graphql.parse(f'query {name} {{ stock(of: "lamp") }}') for name in ("First", "Second")]
@@ -121,7 +118,6 @@ async def test_operations_at_a_time_are_beside_each_other(recorder: Recorder) ->
     )
 
 
-@pytest.mark.anyio
 @on_asyncio
 @pytest.mark.parametrize("field", ["broken", "late"])
 async def test_an_answer_with_errors_has_failed(recorder: Recorder, field: str) -> None:
@@ -193,7 +189,6 @@ def test_the_functions_of_graphql_core_are_recorded(recorder: Recorder) -> None:
 
 # without the agent Python warns, too
 @pytest.mark.filterwarnings("ignore:.*never awaited", "ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.anyio
 @on_asyncio
 async def test_an_execution_that_is_never_awaited_leaves_nothing_open(recorder: Recorder) -> None:
     simple, never = graphql.build_schema("type Query { a: Int }"), asyncio.get_running_loop().create_future()
@@ -210,7 +205,6 @@ def test_outside_of_a_request_nothing_is_recorded(recorder: Recorder) -> None:
 
 
 @pytest.mark.gate
-@pytest.mark.anyio
 @on_asyncio
 async def test_a_subscription_has_no_span(recorder: Recorder) -> None:
     with request():

@@ -100,10 +100,6 @@ def broken(request: Any, context: Any) -> Iterator[bytes]:
     raise ValueError("no")
 
 
-async def a_coroutine(request: Any, context: Any) -> bytes:
-    return b"a"
-
-
 async def an_async_generator(request: Any, context: Any) -> Any:
     yield b"a"
 

@@ -19,11 +19,11 @@ from swagent import Agent, Config, exit_span, local_span
 from swagent.testing import collector
 
 from .ends import both_ends, root_of
+from .loops import anyio_backend  # noqa: F401
 from .trees import trees
 from .watcher import Watcher
 
-ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])]
+pytestmark = pytest.mark.anyio
 INSTRUMENTED = ("grpclib",)
 AGAINST = "its own server"
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")

@@ -22,6 +22,7 @@ from swagent import Config, local_span
 from swagent.instrument import instrument, settings, uninstrument
 from swagent.record.trace.model import SpanRecord
 
+from .loops import on_asyncio
 from .trees import trees
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -44,9 +45,7 @@ BLOCKING = [
 ]
 NAMES = {"pymysql": "Mysql/PyMsql/", "MySQLdb": "Mysql/MysqlClient/"}
 COMPONENTS = {"pymysql": "PYMYSQL", "MySQLdb": "MYSQLCLIENT"}
-LOOPS = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 not_blocking = pytest.mark.parametrize("driver", [aiomysql, asyncmy], ids=["aiomysql", "asyncmy"])
-on_asyncio = pytest.mark.parametrize("anyio_backend", LOOPS, ids=["asyncio", "uvloop"])
 CALLS = ["execute INSERT", "executemany INSERT", "execute SELECT", "callproc CALL"]
 CREATE = (
     "CREATE TEMPORARY TABLE orders (id int PRIMARY KEY, item text)",
@@ -223,24 +222,6 @@ async def test_an_error_and_a_cancellation_show(driver: Any, connect: Any) -> No
         assert dict(failed.logs[0][1])["error.code"] == "1146"
         assert dict(cancelled.tags)["outcome"] == "cancelled"
         assert (failed.failed, cancelled.failed) == (True, False)
-
-
-@not_blocking
-@on_asyncio
-async def test_jobs_at_once_are_kept_apart(driver: Any, mariadb: Mariadb) -> None:
-    place = {"host": "127.0.0.1", "port": mariadb.port, "user": "root", "db": "shop"}
-    async with driver.create_pool(**place, minsize=2, maxsize=10) as pool:
-        with recording() as recorder:
-
-            async def job(number: int) -> None:
-                with local_span(f"job {number}"):
-                    async with pool.acquire() as connection, connection.cursor() as cursor:
-                        await cursor.execute("SELECT %s", (number,))
-                        assert await cursor.fetchone() == (number,)
-
-            await asyncio.gather(*(job(number) for number in range(10)))
-    names = [each for each in recorder.names if each[0].startswith("job")]
-    assert sorted(names) == sorted([f"job {number}", "Mysql/PyMsql/execute"] for number in range(10))
 
 
 def test_asyncmys_unbuffered_cursor_stays_what_it_is() -> None:

@@ -10,7 +10,7 @@ import neo4j.exceptions
 import pytest
 
 from record.recorded import Recorder
-from swagent import exit_span, local_span
+from swagent import local_span
 from swagent.instrument import settings
 
 from .bolt_peer import BoltPeer, bolt_peer
@@ -49,12 +49,8 @@ def test_a_query_is_one_span(recorder: Recorder, driver: Any, peer: BoltPeer) ->
         assert session.execute_read(lambda transaction: transaction.run(neo4j.Query(QUERY).text, name="a").single())[0]
         with session.begin_transaction() as transaction:
             transaction.run(QUERY, {"name": "secret"}).consume()
-    assert drawn(recorder, peer) == [
-        "Local job",
-        _line("Session", "shop"),
-        _line("Transaction", "shop"),
-        _line("Transaction", "shop"),
-    ]
+    lines = [_line(place, "shop") for place in ("Session", "Transaction", "Transaction")]
+    assert drawn(recorder, peer) == ["Local job", *lines]
     assert peer.queries == 3 * [QUERY]
 
 
@@ -73,14 +69,10 @@ async def test_a_query_of_the_async_driver_too(recorder: Recorder, peer: BoltPee
 
 
 def test_statements_and_parameters_are_shown_where_they_are_asked_for(recorder: Recorder, driver: Any) -> None:
-    before = settings.current()
     settings.use(settings.Settings(sql_statements=True, sql_parameters_max_length=20))
-    try:
-        with driver.session() as session:
-            session.run(QUERY, name="ann").consume()
-            session.run(QUERY, {"name": "ann"}).consume()
-    finally:
-        settings.use(before)
+    with driver.session() as session:
+        session.run(QUERY, name="ann").consume()
+        session.run(QUERY, {"name": "ann"}).consume()
     shown = [dict(segment.spans[0].tags) for segment in recorder.segments]
     assert [tags["db.statement"] for tags in shown] == [QUERY, QUERY]
     assert [tags["db.sql.parameters"] for tags in shown] == ["{'name': 'ann'}"] * 2
@@ -92,9 +84,3 @@ def test_a_failure_shows(recorder: Recorder, driver: Any) -> None:
     span = recorder.span("Neo4j/Session/run")
     assert span.failed
     assert dict(span.logs[0][1])["error.kind"] == "neo4j.exceptions.CypherSyntaxError"
-
-
-def test_a_call_inside_a_call_has_no_span_of_its_own(recorder: Recorder, driver: Any) -> None:
-    with exit_span("by hand", "graph:7687"), driver.session() as session:
-        session.run(QUERY, name="secret").consume()
-    assert recorder.names == [["by hand"]]

@@ -15,17 +15,13 @@ from record.recorded import recording
 from swagent import local_span
 from swagent.instrument import settings
 
+from .loops import on_asyncio
 from .trees import trees
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("psycopg",)
 AGAINST = "a real PostgreSQL"
 NEEDS = ("psycopg-binary==3.1.8",)
-on_asyncio = pytest.mark.parametrize(
-    "anyio_backend",
-    [("asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}), ("asyncio", {"use_uvloop": True})],
-    ids=["asyncio", "uvloop"],
-)
 NAME = "PostgreSQL/Psycopg/"
 CREATE = "CREATE TEMPORARY TABLE orders (id int PRIMARY KEY, item text)"
 
@@ -81,7 +77,6 @@ def test_every_call_is_one_span(connection: Any, postgres: Postgres) -> None:
 
 
 @on_asyncio
-@pytest.mark.anyio
 async def test_the_same_without_blocking(async_connection: Any, postgres: Postgres) -> None:
     connection = async_connection
     with recording() as recorder:
@@ -119,7 +114,6 @@ def test_work_during_a_stream_is_not_below_it(connection: Any) -> None:
 
 
 @on_asyncio
-@pytest.mark.anyio
 async def test_a_stream_that_is_left_early_ends_well_and_one_that_fails_does_not(async_connection: Any) -> None:
     with recording() as recorder:
         async with async_connection.cursor() as cursor:
@@ -170,7 +164,6 @@ def test_a_composed_statement_is_shown_where_settings_say_so(connection: Any, mo
 
 
 @on_asyncio
-@pytest.mark.anyio
 async def test_a_cancellation_shows_as_one(async_connection: Any, connection: Any) -> None:
     sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(30)' AND wait_event = 'PgSleep'"
     with recording() as recorder:

@@ -21,6 +21,7 @@ from swagent import exit_span, local_span
 from swagent.instrument import settings
 from swagent.record.trace.model import SpanRecord
 
+from .loops import on_asyncio
 from .trees import trees
 
 pytestmark = pytest.mark.anyio
@@ -32,9 +33,6 @@ AGAINST = "real SQLite, PostgreSQL and MariaDB"
 NEEDS = ("greenlet", "psycopg-binary==3.1.8")
 for module in INSTRUMENTED:
     import_module(module)
-on_asyncio = pytest.mark.parametrize(
-    "anyio_backend", [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})], ids=["asyncio", "uvloop"]
-)
 
 SQLITE = "SQLITE/DATABASE shop.db db.type=SQLite db.operation="
 SELECT = f"Exit SQLite/SQLAlchemy/execute {SQLITE}SELECT"

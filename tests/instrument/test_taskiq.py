@@ -14,6 +14,7 @@ from swagent import exit_span, local_span
 from swagent.instrument import uninstrument
 
 from .joins import joins
+from .loops import anyio_backend  # noqa: F401
 from .trees import trees
 
 taskiq: Any = pytest.importorskip("taskiq")
@@ -28,12 +29,6 @@ AGAINST = "a real Redis"
 NEEDS = ("redis",)
 SENT = "Exit taskiq/price PYTHON/MQ Broker mq.broker=Broker"
 DONE = "Entry taskiq/price PYTHON/MQ mq.broker=Broker transmission.latency=…"
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def anyio_backend(request: pytest.FixtureRequest) -> Any:
-    """It knows no other."""
-    return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
 class Broker(taskiq.AsyncBroker):  # type: ignore[misc]

@@ -21,6 +21,7 @@ from record.recorded import Recorder
 from swagent import local_span
 from swagent.record.trace.carrier import Carrier, parse_sw8
 
+from .loops import on_asyncio
 from .trees import trees
 
 with warnings.catch_warnings():
@@ -35,10 +36,8 @@ except ImportError:
 INSTRUMENTED = ("websockets",)
 AGAINST = "its own server"
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
-ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 # what older versions do anyway
 DIRECTLY: dict[str, Any] = {"proxy": None} if "proxy" in signature(websockets.sync.client.connect).parameters else {}
-on_asyncio = pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])
 
 
 class Peer:
@@ -115,7 +114,6 @@ def _recorded_once(recorder: Recorder, peer: Peer) -> None:
 
 
 @on_asyncio
-@pytest.mark.anyio
 @pytest.mark.parametrize("connect", [by_new, by_legacy], ids=["new", "legacy"])
 async def test_the_handshake_is_a_span_and_carries_the_context(
     connect: Connect, recorder: Recorder, peer: Peer
@@ -138,7 +136,6 @@ def test_of_the_client_for_threads_too(recorder: Recorder, peer: Peer) -> None:
 
 
 @on_asyncio
-@pytest.mark.anyio
 @pytest.mark.parametrize("connect", [by_new, by_legacy], ids=["new", "legacy"])
 async def test_a_handshake_that_is_refused_failed(connect: Connect, recorder: Recorder, peer: Peer) -> None:
     with pytest.raises(websockets.exceptions.InvalidHandshake):
@@ -152,7 +149,6 @@ async def test_a_handshake_that_is_refused_failed(connect: Connect, recorder: Re
 
 
 @on_asyncio
-@pytest.mark.anyio
 async def test_a_redirect_belongs_to_its_handshake(recorder: Recorder, peer: Peer) -> None:
     async with by_new(f"ws://{peer.address}/moved"):
         pass
@@ -161,7 +157,6 @@ async def test_a_redirect_belongs_to_its_handshake(recorder: Recorder, peer: Pee
 
 
 @on_asyncio
-@pytest.mark.anyio
 async def test_a_connection_that_is_made_again_is_a_span_again(recorder: Recorder, peer: Peer) -> None:
     count = 0
     async for connection in websockets.asyncio.client.connect(f"ws://{peer.address}/talk", **DIRECTLY):

@@ -24,7 +24,6 @@ def as_official() -> Iterator[None]:
     settings.use(settings_of(Config.from_env({VARIABLE: "official"})))
     yield
     use_endpoint_style("route")
-    settings.use(settings.Settings())
 
 
 def test_it_changes_the_defaults_and_nothing_that_is_set() -> None:

@@ -17,16 +17,7 @@ def test_the_example_passes(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-        str(tmp_path),
-    ]
+    options = ("-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path))
+    command = [sys.executable, "-m", "pytest", *options, str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=50, check=False)
     assert "4 passed" in done.stdout, done.stdout + done.stderr
