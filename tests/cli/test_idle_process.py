@@ -108,13 +108,13 @@ def test_helpers_load_no_instrumentation(swagent: Run, tmp_path: Path, words: li
 # -- the first need ---------------------------------------------------------------------------------------------------
 
 RACE = """
-import swagent, sys, threading
+import threading
+{prepare}
 barrier = threading.Barrier(8)
 
 def record(number):
     barrier.wait()
-    with swagent.entry_span(f"span {number}"):
-        pass
+    {record}
 
 threads = [threading.Thread(target=record, args=(number,)) for number in range(8)]
 for thread in threads:
@@ -122,21 +122,13 @@ for thread in threads:
 for thread in threads:
     thread.join()
 """
-LOG_RACE = """
-import logging, threading
-logging.getLogger().addHandler(logging.NullHandler())
-barrier = threading.Barrier(8)
-
-def record(number):
-    barrier.wait()
-    logging.warning("line %d", number)
-
-threads = [threading.Thread(target=record, args=(number,)) for number in range(8)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-"""
+RACES = [
+    RACE.format(prepare="import swagent, sys", record='swagent.entry_span(f"span {number}").start().stop()'),
+    RACE.format(
+        prepare="import logging; logging.getLogger().addHandler(logging.NullHandler())",
+        record='logging.warning("line %d", number)',
+    ),
+]
 
 
 @pytest.mark.gate
@@ -144,7 +136,7 @@ for thread in threads:
 def test_all_records_of_threads_that_race_for_the_first_arrive(
     swagent: Run, collector: Collector, backend: str
 ) -> None:
-    for code in (RACE, LOG_RACE):
+    for code in RACES:
         done = swagent(
             "run", "--backend", backend, "--", sys.executable, "-c", code,
             SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address, SW_AGENT_LOGGING_LEVEL="error",

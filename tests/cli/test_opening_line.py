@@ -44,21 +44,17 @@ def _serve(swagent: Run, folder: Path, *command: str, logging: str = "", **envir
     return result.stdout, [line for line in result.stderr.splitlines() if "reports to" in line]
 
 
+SCRIPT = "import uvicorn; uvicorn.run('shop_app:app', port=0, log_level='critical')"
+
+
 @pytest.mark.gate
-def test_a_server_says_once_that_its_agent_is_there(swagent: Run, tmp_path: Path) -> None:
-    stdout, [line] = _serve(swagent, tmp_path, SW_AGENT_NATIVE="off")
+@pytest.mark.parametrize("command", [UVICORN, (sys.executable, "-c", SCRIPT)], ids=["server", "script that serves"])
+def test_a_server_says_once_that_its_agent_is_there(swagent: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    stdout, [line] = _serve(swagent, tmp_path, *command, SW_AGENT_NATIVE="off")
     assert stdout == ""
     assert line.startswith(f"swagent: service 'shop' reports to {ADDRESS} over grpc; recorded so far: ")
     assert "uvicorn" in line
     assert "; recorded by Python (SW_AGENT_NATIVE is off) (" in line
-
-
-@pytest.mark.gate
-def test_a_script_that_serves_says_so_too(swagent: Run, tmp_path: Path) -> None:
-    code = "import uvicorn; uvicorn.run('shop_app:app', port=0, log_level='critical')"
-    stdout, [line] = _serve(swagent, tmp_path, sys.executable, "-c", code)
-    assert stdout == ""
-    assert line.startswith("swagent: service 'shop' reports to ")
 
 
 @pytest.mark.gate
@@ -147,15 +143,8 @@ def test_without_swagent_run_the_first_agent_of_a_process_warns_of_it(swagent: R
     assert "no name" not in result.stderr
     environ = {name: value for name, value in os.environ.items() if not name.startswith("SW_")}
     environ |= {name: value for name, value in NAMED.items() if name != "SW_AGENT_NAME"}
-    alone = subprocess.run(
-        [sys.executable, str(script)],
-        env=environ,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+    command = [sys.executable, str(script)]
+    alone = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
     assert alone.stderr.count("this service has no name") == 1
 
 

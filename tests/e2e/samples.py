@@ -7,15 +7,12 @@ import uuid
 
 from swagent_proto.messages import (
     KeyStringValuePair,
-    Log,
     LogData,
     LogDataBody,
     LogTags,
     MeterData,
     MeterSingleValue,
-    RefType,
     SegmentObject,
-    SegmentReference,
     SpanLayer,
     SpanObject,
     SpanType,
@@ -24,9 +21,8 @@ from swagent_proto.messages import (
 )
 
 # by string, because type checkers take the members themselves for plain integers
-ENTRY, EXIT = SpanType.from_string("Entry"), SpanType.from_string("Exit")
-HTTP, CROSS_PROCESS = SpanLayer.from_string("Http"), RefType.from_string("CrossProcess")
-FASTAPI, HTTPX = 7014, 7019
+ENTRY, HTTP = SpanType.from_string("Entry"), SpanLayer.from_string("Http")
+FASTAPI = 7014
 
 
 def now_ms() -> int:
@@ -63,41 +59,6 @@ def segment(service: str, operation: str = "GET:/hello") -> SegmentObject:
         service=service,
         service_instance=instance(service),
     )
-
-
-def call(caller: SegmentObject, callee: SegmentObject, peer: str) -> None:
-    """Let the first segment's request have caused the second's, over the network."""
-    parent = caller.spans[0]
-    out = SpanObject(
-        span_id=1,
-        parent_span_id=0,
-        start_time=parent.start_time + 1,
-        end_time=parent.end_time - 1,
-        operation_name="/callee",
-        peer=peer,
-        span_type=EXIT,
-        span_layer=HTTP,
-        component_id=HTTPX,
-    )
-    caller.spans.append(out)
-    callee.trace_id = caller.trace_id
-    callee.spans[0].refs.append(
-        SegmentReference(
-            ref_type=CROSS_PROCESS,
-            trace_id=caller.trace_id,
-            parent_trace_segment_id=caller.trace_segment_id,
-            parent_span_id=out.span_id,
-            parent_service=caller.service,
-            parent_service_instance=caller.service_instance,
-            parent_endpoint=parent.operation_name,
-            network_address_used_at_peer=peer,
-        )
-    )
-
-
-def fail(span: SpanObject, kind: str) -> None:
-    span.is_error = True
-    span.logs.append(Log(time=span.end_time, data=tags({"event": "error", "error.kind": kind})))
 
 
 def log_line(within: SegmentObject, text: str) -> LogData:

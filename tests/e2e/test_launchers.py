@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import anyio.to_thread
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from kit.real.jars import UnavailableError, jars, java
 from kit.real.kafka import Kafka
@@ -60,38 +57,6 @@ def test_a_killed_script_takes_its_server_along(script: Script) -> None:
     process, port = script
     process.kill()
     assert gone_within(5, port)
-
-
-@pytest.mark.anyio
-async def test_a_killed_broker_comes_back_with_its_topics(make_kafka: Callable[[], Kafka]) -> None:
-    broker = make_kafka()
-    async with AIOKafkaProducer(bootstrap_servers=broker.address) as producer:
-        await producer.send_and_wait("survivor", b"here")
-    broker.kill()
-    assert not is_listening(broker.ports[0])
-    await anyio.to_thread.run_sync(broker.start)  # from a thread, which does not own the server
-
-    reader = AIOKafkaConsumer("survivor", bootstrap_servers=broker.address, auto_offset_reset="earliest")
-    async with reader:
-        assert (await reader.getone()).value == b"here"
-
-
-def test_a_paused_server_accepts_and_says_nothing(make_kafka: Callable[[], Kafka]) -> None:
-    broker = make_kafka()
-    api_versions = bytes.fromhex("0000000a 0012 0000 00000001 ffff")
-    with socket.create_connection(("127.0.0.1", broker.ports[0])) as peer:
-        broker.pause()
-        peer.sendall(api_versions)
-        peer.settimeout(1.0)
-        with pytest.raises(TimeoutError):
-            peer.recv(4)
-        broker.resume()
-        peer.settimeout(10.0)
-        assert len(peer.recv(4)) == 4
-    broker.pause()
-    broker.pause()  # twice is harmless
-    broker.close()
-    assert not is_listening(broker.ports[0])
 
 
 def test_a_server_that_cannot_start_says_why(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:

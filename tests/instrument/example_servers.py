@@ -30,24 +30,6 @@ def _websockets() -> Iterator[int]:
 
 
 @contextmanager
-def _http() -> Iterator[int]:
-    with HttpServer() as server:
-        yield server.server_port
-
-
-@contextmanager
-def _models() -> Iterator[int]:
-    with http_peer(import_module("instrument.test_llm").Provider().answer) as peer:
-        yield peer.server_address[1]
-
-
-@contextmanager
-def _search() -> Iterator[int]:
-    with http_peer(import_module("instrument.test_search").answer) as peer:
-        yield peer.server_address[1]
-
-
-@contextmanager
 def _grpc() -> Iterator[int]:
     grpc: Any = pytest.importorskip("grpc")
     methods = {"Look": grpc.unary_unary_rpc_method_handler(lambda request, _: request)}
@@ -61,33 +43,31 @@ def _grpc() -> Iterator[int]:
 
 
 @contextmanager
-def _hbase() -> Iterator[int]:
-    with import_module("instrument.test_happybase").hbase() as port:
-        yield port
+def _of_peer(peer: AbstractContextManager[Any]) -> Iterator[int]:
+    with peer as running:
+        yield running.server_address[1]
 
 
-@contextmanager
-def _mongo() -> Iterator[int]:
-    with import_module("instrument.mongo_peer").mongo_peer() as peer:
-        yield peer.port
+def _model() -> AbstractContextManager[Any]:
+    return http_peer(import_module("instrument.test_llm").Provider().answer)
 
 
-@contextmanager
-def _bolt() -> Iterator[int]:
-    with import_module("instrument.bolt_peer").bolt_peer() as peer:
-        yield peer.server_address[1]
+def _search() -> AbstractContextManager[Any]:
+    return http_peer(import_module("instrument.test_search").answer)
 
 
-_SERVERS: dict[str, Callable[[], AbstractContextManager[int]]] = {
-    "anthropic": _models,
+_PEERS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "anthropic": _model,
     "elasticsearch": _search,
+    "neo4j": lambda: import_module("instrument.bolt_peer").bolt_peer(),
+    "openai": _model,
+    "opensearch": _search,
+    "pymongo": lambda: import_module("instrument.mongo_peer").mongo_peer(),
+}
+_SERVERS: dict[str, Callable[[], AbstractContextManager[int]]] = {
     "grpc": _grpc,
     "grpclib": _grpc,
-    "happybase": _hbase,
-    "neo4j": _bolt,
-    "openai": _models,
-    "opensearch": _search,
-    "pymongo": _mongo,
+    "happybase": lambda: import_module("instrument.test_happybase").hbase(),
     "websockets": _websockets,
 }
 """By library. The others speak plain HTTP."""
@@ -95,4 +75,6 @@ _SERVERS: dict[str, Callable[[], AbstractContextManager[int]]] = {
 
 def serving(library: str) -> AbstractContextManager[int]:
     """A server for the example of a library; yields its port on 127.0.0.1."""
-    return _SERVERS.get(library, _http)()
+    if library in _SERVERS:
+        return _SERVERS[library]()
+    return _of_peer(_PEERS.get(library, HttpServer)())

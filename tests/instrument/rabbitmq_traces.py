@@ -13,10 +13,18 @@ def work() -> None:
         pass
 
 
-def both(rabbitmq: RabbitMQ) -> str:
-    """A job that sends a message, and the work on it."""
+def produced(rabbitmq: RabbitMQ) -> str:
+    """A job that sends a message."""
     tags = f"mq.broker={rabbitmq.address} mq.topic=shop mq.queue=orders.new"
-    return (
-        f"Local job\n  Exit {NAME}/Producer RABBITMQ_PRODUCER/MQ {rabbitmq.address} {tags}\n"
-        f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags} transmission.latency=…\n  Local work"
-    )
+    return f"Local job\n  Exit {NAME}/Producer RABBITMQ_PRODUCER/MQ {rabbitmq.address} {tags}"
+
+
+def consumed(rabbitmq: RabbitMQ) -> str:
+    """The work on it."""
+    tags = f"mq.broker={rabbitmq.address} mq.topic=shop mq.queue=orders.new"
+    return f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags} transmission.latency=…\n  Local work"
+
+
+def both(rabbitmq: RabbitMQ) -> str:
+    """The one and the other."""
+    return f"{produced(rabbitmq)}\n{consumed(rabbitmq)}"

@@ -16,6 +16,7 @@ from swagent.messages import consume
 
 from .joins import joins
 from .loops import anyio_backend  # noqa: F401
+from .rabbitmq_traces import NAME, both, consumed, produced, work
 from .trees import trees
 
 aio_pika = pytest.importorskip("aio_pika")
@@ -49,29 +50,9 @@ async def exchange(channel: Any, queue: Any) -> Any:
     return await channel.get_exchange("shop")
 
 
-NAME = "RabbitMQ/Topic/shop/Queue/orders.new"
-
-
-def produced(rabbitmq: RabbitMQ) -> str:
-    return (
-        f"Local job\n  Exit {NAME}/Producer RABBITMQ_PRODUCER/MQ {rabbitmq.address} mq.broker={rabbitmq.address} "
-        "mq.topic=shop mq.queue=orders.new"
-    )
-
-
-def consumed(rabbitmq: RabbitMQ) -> str:
-    tags = f"mq.broker={rabbitmq.address} mq.topic=shop mq.queue=orders.new"
-    return f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags} transmission.latency=…\n  Local work"
-
-
 async def send(exchange: Any, body: bytes = b"1", **headers: Any) -> None:
     with local_span("job"):
         await exchange.publish(aio_pika.Message(body, headers=headers), "orders.new")
-
-
-def work() -> None:
-    with local_span("work"):
-        pass
 
 
 async def test_a_callback_s_message_joins_its_producer_s_trace(
@@ -91,7 +72,7 @@ async def test_a_callback_s_message_joins_its_producer_s_trace(
     tag = await queue.consume(on_message)
     await done.wait()
     await queue.cancel(tag)
-    assert trees(recorder) == f"{produced(rabbitmq)}\n{consumed(rabbitmq)}"
+    assert trees(recorder) == both(rabbitmq)
     assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
 
 
@@ -149,7 +130,7 @@ async def test_a_message_that_is_fetched_has_its_span_until_the_next(
     work()
     assert await queue.get(fail=False) is None
     assert current_span() is None
-    assert trees(recorder) == f"{produced(rabbitmq)}\n{consumed(rabbitmq)}"
+    assert trees(recorder) == both(rabbitmq)
     assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
 
 

@@ -18,7 +18,7 @@ from swagent import local_span
 from swagent.instrument import uninstrument
 from swagent.record.trace.model import Layer, SpanRecord
 
-from .joins import joins
+from .joins import check_attempts, joins
 from .trees import trees
 
 dramatiq: Any = pytest.importorskip("dramatiq")
@@ -159,38 +159,25 @@ def test_each_attempt_follows_the_one_before_it(recorder: Recorder, any_shop: tu
     with local_span("job"):
         shop.send("again")
     work_off(recorder, shop.broker, 3)
-    assert recorder.names == [["job", "dramatiq/again"], ["dramatiq/again", "dramatiq/again"], ["dramatiq/again"]]
-    sent, first, second = recorder.segments
-    roots = [min(each.spans, key=lambda span: span.id) for each in (first, second)]
-    assert not any(span.failed for each in (first, second) for span in each.spans)
-    [(_, fields)] = roots[0].logs
-    assert dict(fields) == {**dict(fields), "event": "retry", "reason": "LookupError", "message": "busy"}
-    assert [root.refs[0].segment_id for root in roots] == [sent.id, first.id]
-    assert {each.trace_id for each in recorder.segments} == {sent.trace_id}
-    assert ["transmission.latency" in dict(root.tags) for root in roots] == [True, False]
+    check_attempts(recorder, "dramatiq/again")
+    attempts = recorder.segments[1:]
+    assert ["transmission.latency" in dict(span.tags) for each in attempts for span in each.spans if span.refs] == [
+        True,
+        False,
+    ]
 
 
-def test_the_last_failure_shows(recorder: Recorder, shop: Shop) -> None:
-    shop.actors["fail"].options["max_retries"] = 0
-    shop.send("fail")
+@pytest.mark.parametrize(
+    ("name", "options"), [("fail", {"max_retries": 0}), ("fail", None), ("expected", {"throws": (KeyError,)})]
+)
+def test_a_failure_that_no_attempt_follows_shows(name: str, options: dict[str, Any] | None, recorder: Recorder) -> None:
+    shop = Shop(stub.StubBroker(middleware=[]) if options is None else make_stub())
+    shop.actors[name].options.update(options or {})
+    shop.send(name)
     work_off(recorder, shop.broker, 2)
     failed = recorder.segments[1].spans[0]
     assert failed.failed
-    assert dict(failed.logs[0][1])["error.kind"] == "LookupError"
-
-
-def test_without_the_middleware_for_retries_a_failure_shows(recorder: Recorder) -> None:
-    shop = Shop(stub.StubBroker(middleware=[]))
-    shop.send("fail")
-    work_off(recorder, shop.broker, 2)
-    assert recorder.segments[1].spans[0].failed
-
-
-def test_an_exception_that_no_attempt_follows_is_a_failure(recorder: Recorder, shop: Shop) -> None:
-    shop.actors["expected"].options["throws"] = (KeyError,)
-    shop.send("expected")
-    work_off(recorder, shop.broker, 2)
-    assert recorder.segments[1].spans[0].failed
+    assert dict(failed.logs[0][1])["error.kind"] == {"fail": "LookupError", "expected": "KeyError"}[name]
 
 
 def test_an_actor_may_ask_for_another_attempt(recorder: Recorder, shop: Shop) -> None:

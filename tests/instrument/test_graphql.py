@@ -145,31 +145,26 @@ def test_what_a_client_sent_is_not_recorded(recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("ask", [schema.execute_sync, lambda document: graphql.graphql_sync(core, document)])
-def test_a_document_that_cannot_be_parsed_has_a_failed_span(recorder: Recorder, ask: Callable[[str], Any]) -> None:
+@pytest.mark.parametrize(
+    ("document", "stage", "kind", "tags"),
+    [
+        ("query Orders { SECRET(", "parse", "GraphQLSyntaxError", ""),
+        (
+            "query Orders { SECRET price(SECRET: 1) }", "validate", "GraphQLError",
+            " graphql.operation.type=query graphql.operation.name=Orders",
+        ),
+    ],
+    ids=["cannot be parsed", "is not valid"],
+)  # fmt: skip
+def test_a_wrong_document_has_one_failed_span(
+    recorder: Recorder, ask: Callable[[str], Any], document: str, stage: str, kind: str, tags: str
+) -> None:
     with request():
-        assert ask("query Orders { SECRET(").errors
-    span = operation_of(recorder)
-    assert (span.name, span.failed, span.tags) == ("GraphQL/parse", True, [])
-    assert [dict(fields) for _, fields in span.logs] == [{"event": "error", "error.kind": "GraphQLSyntaxError"}]
+        assert ask(document).errors
+    [(_, fields)] = operation_of(recorder).logs
+    assert dict(fields) == {"event": "error", "error.kind": kind}
+    assert trees(recorder) == f"Entry POST:/graphql{tags}\n  Local GraphQL/{stage} PYTHON/UNKNOWN{tags} FAILED"
     assert "SECRET" not in repr([(each.tags, each.logs) for each in recorder.only.spans])
-
-
-@pytest.mark.parametrize("ask", [schema.execute_sync, lambda document: graphql.graphql_sync(core, document)])
-def test_a_document_that_is_not_valid_has_one_failed_span(recorder: Recorder, ask: Callable[[str], Any]) -> None:
-    with request():
-        assert len(ask("query Orders { SECRET price(SECRET: 1) }").errors) == 2
-    span = operation_of(recorder)
-    assert (span.name, span.failed) == ("GraphQL/validate", True)
-    assert [dict(fields) for _, fields in span.logs] == [{"event": "error", "error.kind": "GraphQLError"}]
-    tags = "graphql.operation.type=query graphql.operation.name=Orders"
-    assert trees(recorder) == f"Entry POST:/graphql {tags}\n  Local GraphQL/validate PYTHON/UNKNOWN {tags} FAILED"
-    assert "SECRET" not in repr([(each.tags, each.logs) for each in recorder.only.spans])
-
-
-def test_outside_of_a_request_a_wrong_document_is_not_recorded(recorder: Recorder) -> None:
-    assert schema.execute_sync("{").errors
-    assert schema.execute_sync("{ unknown }").errors
-    assert not recorder.segments
 
 
 def test_an_operation_without_a_name_and_one_of_several(recorder: Recorder) -> None:
@@ -201,6 +196,8 @@ async def test_an_execution_that_is_never_awaited_leaves_nothing_open(recorder: 
 
 def test_outside_of_a_request_nothing_is_recorded(recorder: Recorder) -> None:
     assert schema.execute_sync("{ __typename }").data == {"__typename": "Query"}
+    assert schema.execute_sync("{").errors
+    assert schema.execute_sync("{ unknown }").errors
     assert not recorder.segments
 
 

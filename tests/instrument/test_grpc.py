@@ -17,8 +17,7 @@ from swagent.instrument import settings
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.model import SpanKind
 
-from .ends import root_of, wait_for_ends
-from .trees import trees
+from .ends import FAILURES, check_failure, check_one_trace, wait_for_ends
 from .watcher import Watcher
 
 INSTRUMENTED = ("grpc",)
@@ -92,22 +91,7 @@ def test_a_call_is_a_span_at_each_end_and_one_trace(recorder: Recorder, channel:
     with local_span("job"):
         assert channel.unary_unary("/stock.Stock/Look")(b"lamp") == b"lamp"
     (called,), (served,) = wait_for_ends(recorder, 2)
-    lines = trees(recorder).splitlines()
-    assert sorted(lines) == sorted(
-        [
-            "Local job",
-            f"  Exit /stock.Stock/Look GRPC/RPC_FRAMEWORK {target} grpc.method=/stock.Stock/Look grpc.url={target} "
-            "grpc.status_code=OK",
-            f"Entry /stock.Stock/Look GRPC/RPC_FRAMEWORK {served.spans[-1].peer} grpc.method=/stock.Stock/Look "
-            "grpc.status_code=OK",
-            "  Local look",
-        ]
-    )
-    root = root_of(served)
-    assert root.peer.startswith("127.0.0.1:")
-    (reference,) = root.refs
-    assert (reference.trace_id, reference.segment_id, reference.span_id) == (called.trace_id, called.id, 1)
-    assert served.trace_id == called.trace_id
+    check_one_trace(recorder, called, served, target)
 
 
 def test_streams_end_with_their_streams(recorder: Recorder, channel: Any) -> None:
@@ -158,19 +142,14 @@ def test_a_future_ends_when_it_is_done(recorder: Recorder, channel: Any) -> None
     assert called.names == ["job", "/stock.Stock/Look"]
 
 
-@pytest.mark.parametrize(
-    ("request_", "code", "server_failed"), [(b"abort", "NOT_FOUND", False), (b"broken", "UNKNOWN", True)]
-)
+@FAILURES
 def test_a_failure_shows_with_its_status(
-    request_: bytes, code: str, server_failed: bool, recorder: Recorder, channel: Any
+    asked: bytes, code: str, server_failed: bool, recorder: Recorder, channel: Any
 ) -> None:
     with pytest.raises(grpc.RpcError):
-        channel.unary_unary("/stock.Stock/Look")(request_)
+        channel.unary_unary("/stock.Stock/Look")(asked)
     (called,), (served,) = wait_for_ends(recorder, 2)
-    root = root_of(served)
-    assert [dict(span.tags)["grpc.status_code"] for span in (called.spans[0], root)] == [code, code]
-    assert [called.spans[0].failed, root.failed] == [True, server_failed]
-    assert bool(root.logs) == server_failed
+    check_failure(called, served, code, server_failed)
 
 
 def test_a_call_that_its_caller_gives_up_is_no_failure(recorder: Recorder, channel: Any, stock: Stock) -> None:

@@ -13,9 +13,8 @@ from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.record.trace.model import SpanKind, SpanRecord
 
-from .ends import both_ends, root_of
+from .ends import FAILURES, both_ends, check_failure, check_one_trace
 from .loops import anyio_backend  # noqa: F401
-from .trees import trees
 from .watcher import Watcher
 
 pytestmark = pytest.mark.anyio
@@ -99,17 +98,7 @@ async def test_a_call_is_a_span_at_each_end_and_one_trace(recorder: Recorder, ch
     with local_span("job"):
         assert await channel.unary_unary("/stock.Stock/Look")(b"lamp") == b"lamp"
     (called,), (served,) = await both_ends(recorder, 2)
-    root = root_of(served)
-    assert sorted(trees(recorder).splitlines()) == sorted([
-        "Local job",
-        f"  Exit /stock.Stock/Look GRPC/RPC_FRAMEWORK {target} grpc.method=/stock.Stock/Look grpc.url={target} "
-        "grpc.status_code=OK",
-        f"Entry /stock.Stock/Look GRPC/RPC_FRAMEWORK {root.peer} grpc.method=/stock.Stock/Look grpc.status_code=OK",
-        "  Local look",
-    ])  # fmt: skip
-    assert root.peer.startswith("127.0.0.1:")
-    (reference,) = root.refs
-    assert (reference.trace_id, reference.segment_id, reference.span_id) == (called.trace_id, called.id, 1)
+    check_one_trace(recorder, called, served, target)
 
 
 async def test_calls_are_shown(recorder: Recorder, target: str, watcher: Watcher) -> None:
@@ -144,19 +133,14 @@ async def test_streams_end_with_their_streams(recorder: Recorder, channel: Any) 
     assert sorted(each.names for each in served) == sorted([[names[0], *["one"] * 3], *([name] for name in names[1:])])
 
 
-@pytest.mark.parametrize(
-    ("request_", "code", "server_failed"), [(b"abort", "NOT_FOUND", False), (b"broken", "UNKNOWN", True)]
-)
+@FAILURES
 async def test_a_failure_shows_with_its_status(
-    request_: bytes, code: str, server_failed: bool, recorder: Recorder, channel: Any
+    asked: bytes, code: str, server_failed: bool, recorder: Recorder, channel: Any
 ) -> None:
     with pytest.raises(grpc.aio.AioRpcError):
-        await channel.unary_unary("/stock.Stock/Look")(request_)
+        await channel.unary_unary("/stock.Stock/Look")(asked)
     (called,), (served,) = await both_ends(recorder, 2)
-    root = root_of(served)
-    assert [dict(span.tags)["grpc.status_code"] for span in (called.spans[0], root)] == [code, code]
-    assert [called.spans[0].failed, root.failed] == [True, server_failed]
-    assert bool(root.logs) == server_failed
+    check_failure(called, served, code, server_failed)
 
 
 async def test_a_deadline_shows_as_one(recorder: Recorder, channel: Any) -> None:

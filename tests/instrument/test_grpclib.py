@@ -18,9 +18,8 @@ from record.recorded import Recorder
 from swagent import Agent, Config, exit_span, local_span
 from swagent.testing import collector
 
-from .ends import both_ends, root_of
+from .ends import FAILURES, both_ends, check_failure, check_one_trace
 from .loops import anyio_backend  # noqa: F401
-from .trees import trees
 from .watcher import Watcher
 
 pytestmark = pytest.mark.anyio
@@ -95,17 +94,7 @@ async def test_a_call_is_a_span_at_each_end_and_one_trace(recorder: Recorder, ch
     with local_span("job"):
         assert await _look(channel)(b"lamp") == b"lamp"
     (called,), (served,) = await both_ends(recorder, 2)
-    root = root_of(served)
-    assert sorted(trees(recorder).splitlines()) == sorted([
-        "Local job",
-        f"  Exit /stock.Stock/Look GRPC/RPC_FRAMEWORK {target} grpc.method=/stock.Stock/Look grpc.url={target} "
-        "grpc.status_code=OK",
-        f"Entry /stock.Stock/Look GRPC/RPC_FRAMEWORK {root.peer} grpc.method=/stock.Stock/Look grpc.status_code=OK",
-        "  Local look",
-    ])  # fmt: skip
-    assert root.peer.startswith("127.0.0.1:")
-    (reference,) = root.refs
-    assert (reference.trace_id, reference.segment_id, reference.span_id) == (called.trace_id, called.id, 1)
+    check_one_trace(recorder, called, served, target)
 
 
 async def test_a_channel_that_is_there_shows_its_calls(recorder: Recorder, channel: Channel, watcher: Watcher) -> None:
@@ -135,19 +124,14 @@ async def test_a_stream_ends_with_its_stream(recorder: Recorder, channel: Channe
     assert {span.parent_id for span in called.spans} == {-1, 0}
 
 
-@pytest.mark.parametrize(
-    ("request_", "code", "server_failed"), [(b"abort", "NOT_FOUND", False), (b"broken", "UNKNOWN", True)]
-)
+@FAILURES
 async def test_a_failure_shows_with_its_status(
-    request_: bytes, code: str, server_failed: bool, recorder: Recorder, channel: Channel
+    asked: bytes, code: str, server_failed: bool, recorder: Recorder, channel: Channel
 ) -> None:
     with pytest.raises(GRPCError):
-        await _look(channel)(request_)
+        await _look(channel)(asked)
     (called,), (served,) = await both_ends(recorder, 2)
-    root = root_of(served)
-    assert [dict(span.tags)["grpc.status_code"] for span in (called.spans[0], root)] == [code, code]
-    assert [called.spans[0].failed, root.failed] == [True, server_failed]
-    assert bool(root.logs) == server_failed
+    check_failure(called, served, code, server_failed)
 
 
 async def test_a_call_that_its_caller_gives_up_is_no_failure(

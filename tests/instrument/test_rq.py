@@ -100,20 +100,13 @@ def test_each_attempt_follows_the_one_before_it(recorder: Recorder, queue: Any) 
     assert second.refs[0].trace_id == first.refs[0].trace_id
 
 
-def test_the_last_failure_shows(recorder: Recorder, queue: Any) -> None:
+def test_the_last_failure_and_a_job_that_takes_too_long_show(recorder: Recorder, queue: Any) -> None:
     queue.enqueue("instrument.rq_jobs.fail")
-    work_off(queue)
-    [span] = jobs_in(recorder)
-    assert span.failed
-    assert dict(span.logs[0][1])["error.kind"] == "LookupError"
-
-
-def test_a_job_that_takes_too_long_has_timed_out(recorder: Recorder, queue: Any) -> None:
     queue.enqueue("instrument.rq_jobs.hang", job_timeout=1)
     work_off(queue)
-    [span] = jobs_in(recorder)
-    assert dict(span.tags)["outcome"] == "timed_out"
-    assert not span.failed
+    fail, hang = jobs_in(recorder)
+    assert (fail.failed, hang.failed, dict(hang.tags)["outcome"]) == (True, False, "timed_out")
+    assert dict(fail.logs[0][1])["error.kind"] == "LookupError"
 
 
 def test_a_job_that_waits_for_another_follows_that_one(recorder: Recorder, queue: Any) -> None:
