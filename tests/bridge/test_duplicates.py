@@ -170,11 +170,7 @@ def test_a_message_that_is_recorded_has_no_second_entry_and_another_one_has(reco
     consumer = trace.get_tracer(PREFIX + "aiokafka")
     with entry_span("Kafka/orders/Consumer", sw8=sent[0]["sw8"]):
         for headers in sent:
-            consumer.start_span(
-                "orders receive",
-                kind=SpanKind.CONSUMER,
-                context=propagate.extract(headers),
-                attributes={"messaging.system": "kafka"},
-            ).end()
+            options: dict[str, Any] = {"kind": SpanKind.CONSUMER, "attributes": {"messaging.system": "kafka"}}
+            consumer.start_span("orders receive", context=propagate.extract(headers), **options).end()
     assert recorder.names == [["send"], ["send"], ["orders receive"], ["Kafka/orders/Consumer"]]
     assert recorder.of("orders receive").trace_id == recorder.segments[1].trace_id

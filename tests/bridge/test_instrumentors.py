@@ -108,14 +108,27 @@ def test_it_is_switched_on_when_its_library_is_imported(monkeypatch: pytest.Monk
     assert (shop.state, ShopInstrumentor.calls) == (BridgeState.ACTIVE, ["on", "off", "on"])
 
 
-def test_it_waits_for_all_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    shop = _known(monkeypatch, SHOP, STOCK)
+WAITING, ACTIVE = BridgeState.WAITING, BridgeState.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("requires", "states"),
+    [
+        ([SHOP, STOCK], [WAITING, WAITING, ACTIVE]),
+        ([line.replace('"instruments"', '"instruments-any"') for line in (SHOP, STOCK)], [WAITING, ACTIVE, ACTIVE]),
+        ([], [ACTIVE] * 3),
+        (['somewhere-else; extra == "instruments"'], [BridgeState.ABSENT] * 3),
+    ],
+    ids=["all are needed", "one of them will do", "none is needed", "one is not there"],
+)
+def test_it_waits_for_what_it_needs(requires: list[str], states: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = _known(monkeypatch, *requires)
     switch_on(())
-    import_module("swagent_tested_stock")
-    states = [shop.state]
-    import_module("swagent_tested_shop")
-    states.append(shop.state)
-    assert states == [BridgeState.WAITING, BridgeState.ACTIVE]
+    found = [shop.state]
+    for name in ("stock", "shop"):
+        import_module(f"swagent_tested_{name}")
+        found.append(shop.state)
+    assert found == states
 
 
 def test_it_does_not_meet_a_library_that_is_half_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,20 +143,6 @@ def test_it_does_not_meet_a_library_that_is_half_imported(tmp_path: Path, monkey
     switch_on(())
     import_module("swagent_tested_shop")
     assert (shop.state, met) == (BridgeState.ACTIVE, [True])
-
-
-def test_one_of_several_libraries_may_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    requires = [line.replace('"instruments"', '"instruments-any"') for line in (SHOP, STOCK)]
-    shop = _known(monkeypatch, *requires)
-    switch_on(())
-    import_module("swagent_tested_stock")
-    assert shop.state is BridgeState.ACTIVE
-
-
-def test_one_without_a_library_is_switched_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    shop = _known(monkeypatch)
-    switch_on(())
-    assert shop.state is BridgeState.ACTIVE
 
 
 @pytest.mark.parametrize(
@@ -176,12 +175,6 @@ def test_a_version_that_does_not_fit_is_left_alone(
     switch_on(())
     import_module("swagent_tested_shop")
     assert (shop.state, shop.reason, ShopInstrumentor.calls) == (state, reason, [])
-
-
-def test_a_library_that_is_not_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    shop = _known(monkeypatch, 'somewhere-else; extra == "instruments"')
-    switch_on(())
-    assert shop.state is BridgeState.ABSENT
 
 
 def test_one_that_fails_costs_no_import(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -24,6 +24,11 @@ def _received(headers: dict[str, str], name: str = "receive") -> None:
     context.detach(token)
 
 
+def _sent() -> dict[str, str]:
+    with exit_span("send", "kafka:9092") as call:
+        return dict(call.headers())
+
+
 def test_a_call_carries_its_own_place_and_the_peer_known_so_far(recorder: Recorder) -> None:
     headers: dict[str, str] = {}
     attributes: dict[str, Any] = {"net.peer.name": "shop", "net.peer.port": 80}
@@ -44,19 +49,14 @@ def test_a_native_call_goes_on_in_an_instrumented_consumer(recorder: Recorder) -
     _received(headers)
     (reference,) = recorder.span("receive").refs
     sent = recorder.of("send")
-    assert (reference.kind, reference.trace_id, reference.segment_id) == (
-        RefKind.CROSS_PROCESS,
-        sent.trace_id,
-        sent.id,
-    )
+    expected = (RefKind.CROSS_PROCESS, sent.trace_id, sent.id)
+    assert (reference.kind, reference.trace_id, reference.segment_id) == expected
     assert recorder.of("receive").trace_id == sent.trace_id
     assert recorder.of("receive").correlation == {"user": "17"}
 
 
 def test_a_native_span_goes_on_from_what_was_extracted(recorder: Recorder) -> None:
-    with exit_span("send", "kafka:9092") as call:
-        headers = call.headers()
-    token = context.attach(propagate.extract(headers))
+    token = context.attach(propagate.extract(_sent()))
     with local_span("work"):
         pass
     context.detach(token)
@@ -65,16 +65,12 @@ def test_a_native_span_goes_on_from_what_was_extracted(recorder: Recorder) -> No
 
 
 def test_a_trace_that_the_caller_does_not_record_is_not_recorded(recorder: Recorder) -> None:
-    with exit_span("send", "kafka:9092") as call:
-        headers = call.headers()
-    _received({"sw8": "0" + headers["sw8"][1:]})
+    _received({"sw8": "0" + _sent()["sw8"][1:]})
     assert recorder.names == [["send"]]
 
 
 def test_sw8_wins_over_traceparent(recorder: Recorder) -> None:
-    with exit_span("send", "kafka:9092") as call:
-        headers = {**call.headers(), "traceparent": CALLER}
-    _received(headers)
+    _received({**_sent(), "traceparent": CALLER})
     assert recorder.of("receive").trace_id == recorder.of("send").trace_id
     assert "traceparent" not in dict(recorder.span("receive").tags)
 
@@ -96,9 +92,7 @@ def test_without_a_context_a_trace_begins(headers: dict[str, str], recorder: Rec
 @pytest.mark.parametrize(("trusted", "count"), [(True, 1), (False, 0)])
 def test_a_caller_that_is_not_trusted_is_not_continued(trusted: bool, count: int) -> None:
     with recording(trust_incoming=trusted) as recorder:
-        with exit_span("send", "kafka:9092") as call:
-            headers = call.headers()
-        _received(headers)
+        _received(_sent())
     assert len(recorder.span("receive").refs) == count
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from record.recorded import Recorder
+from record.recorded import Recorder, recording
 from swagent import capture, current_trace_id, entry_span, get_correlation, local_span, put_correlation
 from swagent.instrument.libraries.processes.process_job import SENT, begin_job, sent_with_job
 from swagent.instrument.libraries.processes.process_worker import ExecutorWorker, PoolWorker, begin_work
@@ -375,19 +375,13 @@ def test_a_job_that_a_carried_thread_hands_over_belongs_to_the_trace(like: AsPoo
     assert recorder.of("work").trace_id == request.trace_id
 
 
-def test_where_no_agent_runs_nothing_is_sent_and_nothing_begins() -> None:
+def test_where_no_agent_runs_and_in_its_own_work_nothing_is_sent_and_nothing_begins() -> None:
     with entry_span("request"):
         assert sent_with_job() is None
     assert begin_job(work, {"sw8": "1-YQ==-YQ==-0-YQ==-YQ==-YQ==-YQ=="}) is None
-
-
-@pytest.mark.parametrize("sent", [None, {}, {"sw8": "nonsense"}])
-def test_a_context_that_is_none_begins_nothing(sent: dict[str, str] | None, recorder: Recorder) -> None:
-    assert begin_job(work, sent) is None
-
-
-def test_the_agents_own_work_sends_nothing(recorder: Recorder) -> None:
-    with entry_span("request"):
+    with recording(), entry_span("request"):
         token = suppress_instrumentation.set(True)
         assert sent_with_job() is None
         suppress_instrumentation.reset(token)
+        for nothing in (None, {}, {"sw8": "nonsense"}):
+            assert begin_job(work, nothing) is None

@@ -103,11 +103,14 @@ def client(below: Below) -> Any:
     return client
 
 
-def make_consumer(client: Any) -> Any:
-    # its schema wants the real client
+def make_schema() -> Any:
     schema = pulsar.schema.BytesSchema()
-    schema.attach_client = lambda _: None
-    return client.subscribe("orders", "shop", schema=schema)
+    schema.attach_client = lambda _: None  # it wants the real client
+    return schema
+
+
+def make_consumer(client: Any) -> Any:
+    return client.subscribe("orders", "shop", schema=make_schema())
 
 
 SENT = f"Exit {NAME}/Producer PULSAR_PRODUCER/MQ {BROKER} mq.broker={BROKER} mq.topic={TOPIC}"
@@ -188,9 +191,7 @@ def test_a_listener_s_message_has_its_span_while_it_is_worked_on(
         with local_span("work"):
             pass
 
-    schema = pulsar.schema.BytesSchema()
-    schema.attach_client = lambda _: None
-    client.subscribe("orders", "shop", schema=schema, message_listener=listener)
+    client.subscribe("orders", "shop", schema=make_schema(), message_listener=listener)
     wrapped[0](None, below.messages[0])
     assert trees(recorder) == f"{SENT}\n{DONE}\n  Local work"
 
@@ -200,16 +201,14 @@ def test_the_client_of_asyncio(recorder: Recorder, below: Below) -> None:
     async def send_and_receive() -> None:
         client = pulsar_asyncio.Client("pulsar://a.test:6650,b.test:6650")
         client._client = below
-        schema = pulsar.schema.BytesSchema()
-        schema.attach_client = lambda _: None
-        producer = await client.create_producer("orders", schema=schema)
+        producer = await client.create_producer("orders", schema=make_schema())
         with local_span("job"):
             sending = asyncio.ensure_future(producer.send(b"1"))
             await asyncio.sleep(0)
             assert below.deliver is not None
             below.deliver()
             await sending
-        consumer = await client.subscribe("orders", "shop", schema=schema)
+        consumer = await client.subscribe("orders", "shop", schema=make_schema())
         await consumer.receive()
         with local_span("work"):
             pass
