@@ -36,7 +36,7 @@ class TestCalls(HttpClientChecks):
         asyncio.run(self._get(url, headers, timeout))
 
     async def _get(self, url: str, headers: Mapping[str, str], timeout: float | None) -> None:
-        options = {"headers": headers, "timeout": aiohttp.ClientTimeout(timeout)}
+        options: dict[str, Any] = {"headers": headers, "timeout": aiohttp.ClientTimeout(timeout)}
         async with aiohttp.ClientSession() as session, session.get(url, **options) as response:
             await response.read()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Generator
 from http.cookiejar import CookieJar
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import httpx
@@ -27,11 +27,11 @@ NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>
 
 
 class TestClient(HttpxChecks):
-    library, module = "httpx", httpx
+    library, module = "httpx", cast("Any", httpx)
 
 
 class TestAsyncClient(AsyncHttpxChecks):
-    library, module = "httpx", httpx
+    library, module = "httpx", cast("Any", httpx)
 
 
 @pytest.fixture

@@ -194,7 +194,8 @@ class Loud(sqlite3.Cursor):
         ("execute", ("SELECT 1", (), 1), {}),
         ("executemany", ("SELECT 1",), {}),
         ("executescript", ("SELECT 1", ()), {}),
-        *(("cursor", (wrong,), {}) for wrong in (None, [])),
+        ("cursor", (None,), {}),
+        ("cursor", ([],), {}),
         ("cursor", (), {"no_such": 1}),
     ],
 )
