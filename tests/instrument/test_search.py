@@ -11,7 +11,7 @@ import pytest
 
 from kit.servers import dead_address
 from record.recorded import Recorder
-from swagent import local_span
+from swagent import exit_span, local_span
 from swagent.instrument import settings
 from swagent.instrument.libraries.search.search_call import path_template
 from swagent.record.trace.model import SpanRecord
@@ -133,6 +133,12 @@ def test_a_request_that_is_tried_again_is_one_span_and_names_the_node_that_was_a
         opens.close()
     assert [segment.spans[0].peer for segment in recorder.segments] == [peer.address] * 4
     assert len(peer.requests) == 4
+
+
+def test_a_call_inside_a_call_has_no_span_of_its_own(recorder: Recorder, elastic: Any) -> None:
+    with exit_span("by hand", "search:9200"):
+        elastic.search(index="orders")
+    assert recorder.names == [["by hand"]]
 
 
 @pytest.mark.parametrize(
