@@ -139,6 +139,7 @@ def test_a_call_inside_a_call_has_no_span_of_its_own(recorder: Recorder, elastic
     with exit_span("by hand", "search:9200"):
         elastic.search(index="orders")
     assert recorder.names == [["by hand"]]
+    assert recorder.only.spans[0].peer == "search:9200", "and not that of the node that was asked"
 
 
 @pytest.mark.parametrize(
