@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from grpclib.client import Channel
 
+from collector.served import Api, channel_to
+from swagent.collector.api import pieces
 from swagent.collector.server import Collector
 
 
@@ -22,6 +24,13 @@ async def collector() -> AsyncIterator[Collector]:
 
 @pytest.fixture
 async def channel(collector: Collector) -> AsyncIterator[Channel]:
-    host, port = collector.address.rsplit(":", 1)
-    async with Channel(host, int(port)) as open_channel:
+    async with channel_to(collector) as open_channel:
         yield open_channel
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+    """The API without a server, of a store that is read in pieces of one row."""
+    monkeypatch.setattr(pieces, "_FIRST", 1)
+    monkeypatch.setattr(pieces, "_MOST", 1)
+    return Api()

@@ -4,16 +4,51 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
+from grpclib.client import Channel
 
 from collector.answers import check_response
+from swagent.collector.api.app import page_app
+from swagent.collector.api.changes import Changes
 from swagent.collector.server import Collector
-from swagent.collector.store.records import LogLine
+from swagent.collector.store.records import LogLine, Record
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
 
 START = 1_700_000_000_000
+ADDRESSES = {"grpc": "127.0.0.1:1", "http": "127.0.0.1:2", "kafka": None}
+
+
+def channel_to(collector: Collector, **settings: Any) -> Channel:
+    """A channel to its port of gRPC."""
+    host, port = collector.address.rsplit(":", 1)
+    return Channel(host, int(port), **settings)
+
+
+class Api:
+    """Asks the API without a server, checks each answer by its model, and reads it."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.store = store or Store()
+        app = page_app(self.store, Changes(self.store), lambda: ADDRESSES, "127.0.0.1")
+        self.client = httpx.AsyncClient(
+            transport=httpx.ASGITransport(app),
+            base_url="http://127.0.0.1",
+            event_hooks={"response": [check_response]},
+        )
+
+    async def __call__(self, path: str, status: int = 200, **parameters: Any) -> Any:
+        """The answer to a path below `/api/`; `from_` is the parameter `from`."""
+        sent = {key.rstrip("_"): str(value) for key, value in parameters.items()}
+        answer = await self.client.get(f"/api/{path}", params=sent)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def add(self, *records: Record) -> None:
+        for each in records:
+            self.store.add(each)
 
 
 @asynccontextmanager

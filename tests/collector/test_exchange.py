@@ -10,9 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from collector.served import START, line, serving, shop_and_stock
+from collector.made_traces import store_of
+from collector.served import START, Api, line, shop_and_stock
 from swagent.collector.exchange import export as export_module
 from swagent.collector.intake.json_pieces import read_object
+from swagent.collector.server import Collector
 from swagent.collector.store.limits import Limits
 from swagent.collector.store.records import LogLine
 from swagent.collector.store.store import Store
@@ -37,89 +39,85 @@ def odd_trace() -> Segment:
 
 
 def filled() -> Store:
-    store = Store()
+    traces = [[*shop_and_stock(number, error=number == 1)] for number in range(3)]
+    store = store_of(*traces, [odd_trace()])
     for number in range(3):
-        for segment in shop_and_stock(number, error=number == 1):
-            store.add(segment)
         store.add(line(number, "INFO", f"trace-{number}"))
-    store.add(odd_trace())
     store.add(LogLine(START, "shop", "", "", "json", '{"a": [1]}', (), "GENERAL", "odd"))
     return store
 
 
-async def exported(client: httpx.AsyncClient, **parameters: Any) -> bytes:
-    answer = await client.get("/api/export", params=parameters)
-    assert answer.status_code == 200, answer.text
-    assert answer.headers["content-disposition"].startswith("attachment; ")
+async def exported(store: Store, status: int = 200, **parameters: Any) -> bytes:
+    answer = await Api(store).client.get("/api/export", params=parameters)
+    assert answer.status_code == status, answer.text
+    assert status != 200 or answer.headers["content-disposition"].startswith("attachment; ")
     return answer.content
 
 
-async def test_a_trace_comes_back_as_it_left() -> None:
-    async with serving(filled()) as (collector, client):
-        file = await exported(client)
-        segments, logs = sorted(collector.store.segments, key=repr), sorted(collector.store.logs, key=repr)
-    async with serving() as (collector, client):
-        answer = await client.post("/api/import", content=file, headers=JSON)
-        assert answer.status_code == 200, answer.text
-        assert {**answer.json(), "traces": 0} == {"traces": 0, "trace_count": 4, "segments": 7, "logs": 4, "known": 0}
-        assert set(answer.json()["traces"]) == {"odd", "trace-0", "trace-1", "trace-2"}
-        assert sorted(collector.store.segments, key=repr) == segments
-        assert sorted(collector.store.logs, key=repr) == logs
-        assert json.loads(file)["left_out"] == 0
+async def imported(store: Store, file: bytes, status: int = 200, **headers: str) -> Any:
+    answer = await Api(store).client.post("/api/import", content=file, headers={**JSON, **headers})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def test_a_trace_comes_back_as_it_left_and_is_no_sign_of_life() -> None:
+    before, after = filled(), Store()
+    file = await exported(before)
+    assert json.loads(file)["left_out"] == 0
+    answer = await imported(after, file)
+    assert {**answer, "traces": 0} == {"traces": 0, "trace_count": 4, "segments": 7, "logs": 4, "known": 0}
+    assert set(answer["traces"]) == {"odd", "trace-0", "trace-1", "trace-2"}
+    assert sorted(after.segments, key=repr) == sorted(before.segments, key=repr)
+    assert sorted(after.logs, key=repr) == sorted(before.logs, key=repr)
+    assert after.seen() == {}
+    api = Api(after)
+    assert ((await api("processes"))["processes"], (await api("traces"))["total"]) == ([], 4)
 
 
 async def test_one_trace_or_those_that_match() -> None:
-    async with serving(filled()) as (_, client):
-        one = json.loads(await exported(client, trace_id="trace-1"))
-        assert (one["format"], one["version"]) == ("swagent-traces", 1)
-        assert {each["traceId"] for each in one["segments"]} == {"trace-1"}
-        assert [each["traceContext"]["traceId"] for each in one["logs"]] == ["trace-1"]
-        failed = json.loads(await exported(client, errors=1, service="shop"))
-        assert {each["traceId"] for each in failed["segments"]} == {"trace-1"}
-        newest = json.loads(await exported(client, service="shop", limit=2))
-        assert {each["traceId"] for each in newest["segments"]} == {"trace-2", "trace-1"}
-        assert (await client.get("/api/export", params={"trace_id": "nobody"})).status_code == 404
-        assert (await client.get("/api/export", params={"limit": "x"})).status_code == 400
+    store = filled()
+    one = json.loads(await exported(store, trace_id="trace-1"))
+    assert (one["format"], one["version"]) == ("swagent-traces", 1)
+    assert [each["traceContext"]["traceId"] for each in one["logs"]] == ["trace-1"]
+    filters: list[tuple[dict[str, Any], set[str]]] = [
+        ({"trace_id": "trace-1"}, {"trace-1"}),
+        ({"errors": 1, "service": "shop"}, {"trace-1"}),
+        ({"service": "shop", "limit": 2}, {"trace-2", "trace-1"}),
+    ]
+    for parameters, expected in filters:
+        file = json.loads(await exported(store, **parameters))
+        assert {each["traceId"] for each in file["segments"]} == expected
+    await exported(store, 404, trace_id="nobody")
+    await exported(store, 400, limit="x")
 
 
 async def test_segments_and_logs_are_what_the_protocol_takes() -> None:
-    async with serving(filled()) as (_, client):
-        file = json.loads(await exported(client))
-    async with serving() as (collector, _), httpx.AsyncClient(trust_env=False) as agent:
+    file = json.loads(await exported(filled()))
+    async with Collector(http_port=0) as collector, httpx.AsyncClient(trust_env=False) as agent:
         for path in ("segments", "logs"):
             answer = await agent.post(f"http://{collector.http_address}/v3/{path}", json=file[path])
             assert answer.status_code == 200, answer.text
-        assert len(collector.store.segments) == 7
-        assert len(collector.store.logs) == 4
+    assert (len(collector.store.segments), len(collector.store.logs)) == (7, 4)
 
 
 async def test_a_trace_that_is_kept_is_not_taken_again_and_one_that_fell_out_is() -> None:
     store = Store(limits=Limits(segments=4))
     for number in range(2):
-        for segment in shop_and_stock(number):
-            store.add(segment)
-        store.add(line(number, "INFO", f"trace-{number}"))
-    async with serving(store) as (_, client):
-        file = await exported(client)
-        again = (await client.post("/api/import", content=file, headers=JSON)).json()
-        assert (again["segments"], again["logs"], again["known"]) == (0, 0, 4)
-        assert len(store.logs) == 2
-        for segment in (*shop_and_stock(8), *shop_and_stock(9)):
-            store.add(segment)
-        assert store.trace("trace-0") == []
-        back = (await client.post("/api/import", content=file, headers=JSON)).json()
-        assert (back["segments"], back["logs"], back["known"]) == (4, 0, 0)
-        assert len(store.trace("trace-0")) == 2
+        for record in (*shop_and_stock(number), line(number, "INFO", f"trace-{number}")):
+            store.add(record)
+    file = await exported(store)
+    again = await imported(store, file)
+    assert (again["segments"], again["logs"], again["known"]) == (0, 0, 4)
+    assert len(store.logs) == 2
+    for segment in (*shop_and_stock(8), *shop_and_stock(9)):
+        store.add(segment)
+    assert store.trace("trace-0") == []
+    back = await imported(store, file)
+    assert (back["segments"], back["logs"], back["known"]) == (4, 0, 0)
+    assert len(store.trace("trace-0")) == 2
 
 
-async def test_a_file_is_no_sign_of_life() -> None:
-    async with serving(filled()) as (_, client):
-        file = await exported(client)
-    async with serving() as (collector, client):
-        assert (await client.post("/api/import", content=file, headers=JSON)).status_code == 200
-        assert collector.store.seen() == {}
-        assert (await client.get("/api/processes")).json()["processes"] == []
-        assert (await client.get("/api/traces")).json()["total"] == 4
+HEAD = b'{"format":"swagent-traces","version":1'
 
 
 @pytest.mark.parametrize(
@@ -129,71 +127,61 @@ async def test_a_file_is_no_sign_of_life() -> None:
         (b"[]", 400, "a JSON object is needed"),
         (b"{}", 400, 'its "format" is not'),
         (b'{"format":"swagent-traces","version":2}', 400, "not of 2"),
-        (b'{"format":"swagent-traces","version":1,"segments":{}}', 400, "are lists"),
-        (b'{"format":"swagent-traces","version":1,"segments":[3]}', 400, "malformed SegmentObject"),
-        (b'{"format":"swagent-traces","version":1,"segments":[{"spans":[{"spanId":"x"}]}]}', 400, "malformed"),
-        (b'{"format":"swagent-traces","version":1,"logs":[{"timestamp":{}}]}', 400, "malformed LogData"),
-        (b'{"format":"swagent-traces","version":1,"segments":[', 400, "has no end"),
-        (b'{"format":"swagent-traces","version":1} {}', 400, "ends before the body does"),
-        (b'{[1,2]:3}', 400, "has no name"),
-        (b'{"format":"swagent-traces","version":1,"segments":[' + b"{}," * 10_001 + b"{}]}", 413, "more than 10,000"),
-        (b'{"format":"swagent-traces","version":1,"x":"' + b"a" * 1_100_000 + b'"}', 413, "characters"),
+        (HEAD + b',"segments":{}}', 400, "are lists"),
+        (HEAD + b',"segments":[3]}', 400, "malformed SegmentObject"),
+        (HEAD + b',"segments":[{"spans":[{"spanId":"x"}]}]}', 400, "malformed"),
+        (HEAD + b',"segments":[{"traceId":"t"}],"logs":[{"timestamp":{}}]}', 400, "malformed LogData"),
+        (HEAD + b',"segments":[', 400, "has no end"),
+        (HEAD + b"} {}", 400, "ends before the body does"),
+        (b"{[1,2]:3}", 400, "has no name"),
+        (HEAD + b',"segments":[' + b"{}," * 10_001 + b"{}]}", 413, "more than 10,000"),
+        (HEAD + b',"x":"' + b"a" * 1_100_000 + b'"}', 413, "characters"),
         (b" " * 16 * 1024 * 1024 + b"{}", 413, "larger than"),
     ],
-)  # fmt: skip
+    ids=range(14),
+)
 async def test_a_file_that_is_none_of_traces_is_refused_whole(body: bytes, status: int, words: str) -> None:
-    async with serving() as (collector, client):
-        answer = await client.post("/api/import", content=body, headers=JSON)
-        assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
-        assert collector.store.segments == []
-
-
-async def test_one_bad_element_leaves_all_out() -> None:
-    async with serving(filled()) as (_, client):
-        file = json.loads(await exported(client))
-    file["logs"].append({"timestamp": "x"})
-    async with serving() as (collector, client):
-        assert (await client.post("/api/import", json=file)).status_code == 400
-        assert collector.store.segments == []
+    store = Store()
+    assert words in (await imported(store, body, status))["error"]
+    assert store.segments == []
 
 
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        ({"origin": "http://{}", **JSON}, 200),
+        ({"origin": "http://127.0.0.1"}, 200),
         ({"content-type": "application/json; charset=utf-8"}, 200),
-        ({"origin": "http://evil.example", **JSON}, 403),
-        ({"origin": "null", **JSON}, 403),
-        ({"host": "evil.example", **JSON}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"host": "evil.example"}, 403),
         ({"content-type": "text/plain"}, 415),
         ({"content-type": "application/x-www-form-urlencoded"}, 415),
-        ({"content-encoding": "gzip", **JSON}, 415),
+        ({"content-encoding": "gzip"}, 415),
     ],
 )
 async def test_only_the_page_itself_and_local_tools_may_bring_a_file(headers: dict[str, str], status: int) -> None:
-    async with serving(filled()) as (_, client):
-        file = await exported(client)
-    async with serving() as (collector, client):
-        own = {name: value.format(collector.page_address) for name, value in headers.items()}
-        answer = await client.post("/api/import", content=file, headers=own)
-        assert answer.status_code == status, answer.text
-        assert bool(collector.store.segments) == (status == 200)
-        assert (await client.put("/api/import", content=file, headers=JSON)).status_code == 405
-        assert (await client.get("/api/import")).status_code == 405
-        assert (await client.post("/api/export", content=file, headers=JSON)).status_code == 405
+    store, file = Store(), await exported(filled())
+    await imported(store, file, status, **headers)
+    assert bool(store.segments) == (status == 200)
+
+
+async def test_each_direction_has_its_method() -> None:
+    client = Api().client
+    for method, path in (("PUT", "import"), ("GET", "import"), ("POST", "export")):
+        assert (await client.request(method, f"/api/{path}", content=b"{}", headers=JSON)).status_code == 405
 
 
 async def test_a_trace_that_would_not_come_back_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_module, "MAX_ELEMENT", 5000)  # the odd trace is larger
-    async with serving(filled()) as (_, client):
-        file = json.loads(await exported(client))
-        assert (file["left_out"], len(file["segments"])) == (1, 6)
-        monkeypatch.setattr(export_module, "MAX_ELEMENTS", 3)
-        file = json.loads(await exported(client))
-        assert (file["left_out"], len(file["segments"])) == (3, 2)
-        monkeypatch.setattr(export_module, "MAX_BODY", 2 * 1024)
-        file = json.loads(await exported(client))
-        assert (file["left_out"], file["segments"]) == (4, [])
+    store = filled()
+    # the odd trace is larger than the first of these
+    for name, bound, expected in (
+        ("MAX_ELEMENT", 5000, (1, 6)),
+        ("MAX_ELEMENTS", 3, (3, 2)),
+        ("MAX_BODY", 2048, (4, 0)),
+    ):
+        monkeypatch.setattr(export_module, name, bound)
+        file = json.loads(await exported(store))
+        assert (file["left_out"], len(file["segments"])) == expected
 
 
 def _made_up(chance: random.Random, depth: int = 0) -> Any:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.served import START, serving
-from collector.test_api import Api
+from collector.made_traces import store_of
+from collector.served import START, Api
 from swagent.collector.store import globs
 from swagent.collector.store.tag_search import has_glob, matches_glob
 from swagent.collector.store.tag_text import BETWEEN, CUT, EQUALS
@@ -67,17 +66,15 @@ def test_no_character_is_looked_at_again_for_another_text(texts: list[str]) -> N
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[Api]:
+def api() -> Api:
     """Everything that can be looked for is long, and of one letter."""
-    async with serving() as (collector, client):
-        logs = (SpanLog(START, (("event", "error"), ("error.kind", LONG))),)
-        tags = tuple((f"key{number}", LONG) for number in range(100))
-        spans = (
-            Span(1, 0, START, START + 5, "/x", LONG, "Exit", "Http"),
-            Span(0, -1, START, START + 9, LONG, "", "Entry", "Http", 0, True, tags, logs),
-        )
-        collector.store.add(Segment("trace", "segment", LONG, LONG, spans))
-        yield Api(collector.store, client)
+    logs = (SpanLog(START, (("event", "error"), ("error.kind", LONG))),)
+    tags = tuple((f"key{number}", LONG) for number in range(100))
+    spans = (
+        Span(1, 0, START, START + 5, "/x", LONG, "Exit", "Http"),
+        Span(0, -1, START, START + 9, LONG, "", "Entry", "Http", 0, True, tags, logs),
+    )
+    return Api(store_of([Segment("trace", "segment", LONG, LONG, spans)]))
 
 
 @pytest.mark.anyio

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from collector.served import START, serving, shop_and_stock
-from collector.test_api import Api
-from swagent.collector.api import loop, pieces
-from swagent.collector.store.store import Store
+from collector.served import START, Api, shop_and_stock
+from swagent.collector.api import loop
 from swagent.collector.store.trace_records import Segment, Span, SpanLog
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def api() -> AsyncIterator[Api]:
-    async with serving() as (collector, client):
-        yield Api(collector.store, client)
 
 
 def request(name: str, start: int, end: int, *spans: Span, instance: str = "shop-1", **tags: str) -> Segment:
@@ -44,14 +35,15 @@ async def found(api: Api, name: str) -> list[dict[str, Any]]:
 
 
 async def test_the_victims_of_a_blocker(api: Api) -> None:
-    api.store.add(blocker())
-    api.store.add(request("victim", 50, 340, loop_waited="250"))
-    api.store.add(request("newcomer", 310, 315, loop_waited="120"))
-    api.store.add(request("elsewhere", 50, 340, instance="shop-2", loop_waited="250"))
-    api.store.add(request("later", 5000, 5300, loop_waited="250"))
-    api.store.add(request("unharmed", 50, 340))
-    for segment in shop_and_stock(0):
-        api.store.add(segment)
+    api.add(
+        blocker(),
+        request("victim", 50, 340, loop_waited="250"),
+        request("newcomer", 310, 315, loop_waited="120"),
+        request("elsewhere", 50, 340, instance="shop-2", loop_waited="250"),
+        request("later", 5000, 5300, loop_waited="250"),
+        request("unharmed", 50, 340),
+        *shop_and_stock(0),
+    )
     spans = await found(api, "blocker")
     assert {each["trace_id"] for each in spans} == {"trace-victim", "trace-newcomer"}
     (victim,) = [each for each in spans if each["trace_id"] == "trace-victim"]
@@ -65,8 +57,7 @@ async def test_the_victims_of_a_blocker(api: Api) -> None:
 @pytest.mark.parametrize(("start", "end"), [(50, 340), (305, 307)])
 async def test_the_blocker_of_a_victim(api: Api, start: int, end: int) -> None:
     """Also of one that the application saw when the loop turned again."""
-    api.store.add(blocker())
-    api.store.add(request("victim", start, end, loop_waited="250"))
+    api.add(blocker(), request("victim", start, end, loop_waited="250"))
     (span,) = await found(api, "victim")
     assert (span["trace_id"], span["id"], span["operation"]) == ("trace-blocker", "blocker:1", "report")
     assert span["tags"] == [["loop.blocked", "295"]]
@@ -75,38 +66,20 @@ async def test_the_blocker_of_a_victim(api: Api, start: int, end: int) -> None:
 
 
 async def test_a_trace_that_had_nothing_to_do_with_it_has_no_neighbours(api: Api) -> None:
-    api.store.add(blocker())
-    api.store.add(request("other", 50, 340))
-    assert await found(api, "other") == []
-    assert await found(api, "unknown") == []
+    api.add(blocker(), request("other", 50, 340))
+    assert await found(api, "other") == await found(api, "unknown") == []
+    assert await api("loop", status=400) == {"error": "trace_id: is missing"}
 
 
 async def test_very_many_victims_are_limited_and_counted(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.add(blocker(), *(request(f"victim-{number}", 50, 340, loop_waited="250") for number in range(10)))
+    assert len(await found(api, "blocker")) == 10
     monkeypatch.setattr(loop, "MOST", 3)
-    api.store.add(blocker())
-    for number in range(10):
-        api.store.add(request(f"victim-{number}", 50, 340, loop_waited="250"))
     answer = await api("loop", trace_id="trace-blocker")
     assert [each["trace_id"] for each in answer["spans"]] == [f"trace-victim-{number}" for number in (9, 8, 7)]
     assert answer["left_out"] == 7
 
 
 async def test_a_value_that_is_no_number_is_none(api: Api) -> None:
-    api.store.add(blocker())
-    api.store.add(request("odd", 50, 340, loop_waited="long"))
+    api.add(blocker(), request("odd", 50, 340, loop_waited="long"))
     assert [each["trace_id"] for each in await found(api, "odd")] == ["trace-blocker"]
-
-
-async def test_the_trace_has_to_be_named(api: Api) -> None:
-    assert await api("loop", status=400) == {"error": "trace_id: is missing"}
-
-
-def test_it_is_looked_for_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "_FIRST", 2)
-    monkeypatch.setattr(pieces, "_MOST", 2)
-    store = Store()
-    store.add(blocker())
-    for number in range(40):
-        store.add(request(f"victim-{number}", 50, 340, loop_waited="250"))
-    answer = loop.neighbours(store, "trace-blocker")
-    assert len(answer["spans"]) == 40

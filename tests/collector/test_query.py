@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
-from collector.served import START, serving
-from collector.test_api import Api
-from swagent.collector.api import pieces
+from collector.made_traces import store_of
+from collector.served import START, Api
 from swagent.collector.api.differences import sure_difference
 from swagent.collector.api.heatmap import count_cells
-from swagent.collector.api.mostly import MostlyIndex
-from swagent.collector.api.newest import NewestTraces
 from swagent.collector.api.query import Term, Value, parse, quote
-from swagent.collector.api.traces import traces
 from swagent.collector.store import database
 from swagent.collector.store.segment_index import index, index_bytes
 from swagent.collector.store.store import Store
@@ -27,24 +22,12 @@ pytestmark = pytest.mark.anyio
 STATEMENT = "SELECT " + ", ".join(f"column_{number}" for number in range(60)) + " FROM Stock WHERE item = 7"
 
 
-@pytest.fixture
-async def api(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
-    """The store is read in pieces of one row."""
-    monkeypatch.setattr(pieces, "_FIRST", 1)
-    monkeypatch.setattr(pieces, "_MOST", 1)
-    async with serving() as (collector, client):
-        yield Api(collector.store, client)
-
-
 def _segments(number: int) -> list[Segment]:
     """A request that the gateway has the tenant of, and the stock the build: in different segments."""
     start, name, took = START + number * 1000, f"trace-{number}", 100 * (number + 1)
     failed = number == 3
-    logs = (
-        (SpanLog(start, (("event", "error"), ("error.kind", "stock.errors.OutOfStock"), ("message", "no lamps left"))),)
-        if failed
-        else ()
-    )
+    error = (("event", "error"), ("error.kind", "stock.errors.OutOfStock"), ("message", "no lamps left"))
+    logs = (SpanLog(start, error),) if failed else ()
     tags = (("tenant", "globex" if number % 2 else "acme"), ("http.status_code", "503" if failed else "200"))
     reference = Reference("CrossProcess", name, f"{name}.a", 1, "gateway", "gateway-1", "GET:/items", "stock:80")
     gateway = (
@@ -66,13 +49,13 @@ def _segments(number: int) -> list[Segment]:
     ]
 
 
-def fill(store: Store, traces: int = 6) -> None:
-    for number in range(traces):
-        for segment in _segments(number):
-            store.add(segment)
-
-
 ALL = list(range(6))
+
+
+@pytest.fixture
+def api(api: Api) -> Api:
+    api.add(*(segment for number in ALL for segment in _segments(number)))
+    return api
 
 
 @pytest.mark.parametrize(
@@ -136,14 +119,12 @@ ALL = list(range(6))
     ],
 )
 async def test_all_terms_hold(api: Api, query: str, expected: list[int]) -> None:
-    fill(api.store)
     found = await api("traces", q=query)
     assert sorted(trace["trace_id"] for trace in found["traces"]) == [f"trace-{number}" for number in expected]
     assert found["total"] == len(expected)
 
 
 async def test_terms_and_filters_combine(api: Api) -> None:
-    fill(api.store)
     found = await api("traces", q="tenant=globex", min_ms=300, service="stock", sort="slowest", limit=1)
     assert [trace["trace_id"] for trace in found["traces"]] == ["trace-5"]
     assert found["total"] == 2
@@ -166,14 +147,13 @@ async def test_terms_and_filters_combine(api: Api) -> None:
         ("a " * 31, 61, "leave some out"),
     ],
 )
-@pytest.mark.parametrize("path", ["traces", "heatmap", "differences"])
 async def test_a_query_that_cannot_be_read_is_reported_with_its_place(
-    api: Api, path: str, query: str, place: int, way_out: str
+    api: Api, query: str, place: int, way_out: str
 ) -> None:
-    fill(api.store, 1)
-    error = (await api(path, 400, q=query))["error"]
-    assert error.startswith(f"q, at character {place}: ")
-    assert way_out in error
+    for path in ("traces", "heatmap", "differences"):
+        error = (await api(path, 400, q=query))["error"]
+        assert error.startswith(f"q, at character {place}: ")
+        assert way_out in error
 
 
 def test_words_with_signs_that_are_no_terms_are_texts() -> None:
@@ -190,7 +170,6 @@ def test_a_value_in_quotes_is_read_as_it_was(value: str) -> None:
 
 
 async def test_keys_and_values_that_were_seen(api: Api) -> None:
-    fill(api.store)
     keys = {each["key"]: each["count"] for each in (await api("tags"))["keys"]}
     # a value that comes twice in a segment counts twice
     assert keys == {"tenant": 6, "http.status_code": 6, "db.statement": 6, "build": 6, "rows": 12, "a key": 6}
@@ -212,28 +191,20 @@ async def test_no_segment_is_read_for_a_text_that_its_index_has_whole(monkeypatc
         return isinstance(body, bytes) and needle in body.lower()
 
     monkeypatch.setattr(database, "_contains", contains)
-    store = Store()
-    for number in range(10):
-        for segment in _segments(number):
-            store.add(segment)
-    assert traces(store, NewestTraces(store), MostlyIndex(store), {"q": "globex"}, "newest", 50, "")["total"] == 5
-    with_long_statement = len(read)
-    assert with_long_statement == 10  # those of the stock, whose statement is cut
-    assert (
-        traces(store, NewestTraces(store), MostlyIndex(store), {"q": "tenant=globex"}, "newest", 50, "")["total"] == 5
-    )
-    assert len(read) == with_long_statement
+    api = Api(store_of(*map(_segments, range(10))))
+    assert (await api("traces", q="globex"))["total"] == 5
+    assert len(read) == 10  # those of the stock, whose statement is cut
+    assert (await api("traces", q="tenant=globex"))["total"] == 5
+    assert len(read) == 10
 
 
 async def test_the_index_falls_out_with_its_segments() -> None:
-    async with serving(Store(max_segments=2)) as (collector, client):
-        fill(collector.store)
-        found = (await client.get("/api/tags/build")).json()["values"]
-        assert [each["value"] for each in found] == ["1.4.5"]
+    few = Api(Store(max_segments=2))
+    few.add(*(segment for number in ALL for segment in _segments(number)))
+    assert [each["value"] for each in (await few("tags/build"))["values"]] == ["1.4.5"]
 
 
 async def test_the_heatmap_counts_all_that_match(api: Api) -> None:
-    fill(api.store)
     found = await api("heatmap", q="tenant=globex")
     assert (found["total"], sum(count for _, _, count, _ in found["cells"])) == (3, 3)
     assert sum(failed for *_, failed in found["cells"]) == 0, "the gateway went on without an answer"
@@ -267,7 +238,8 @@ def test_each_time_has_a_column(reach: int) -> None:
     assert all(0 <= column < found["columns"] for column, *_ in found["cells"])
 
 
-async def test_the_differences_of_a_box(api: Api) -> None:
+async def test_the_differences_of_a_box() -> None:
+    api = Api()
     for number in range(60):
         for segment in _segments(number):
             slow = number >= 50

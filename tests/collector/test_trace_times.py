@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from collector.served import START, serving
-from collector.test_api import Api
+from collector.served import START, Api
+from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
 from swagent.collector.view import render
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def api() -> AsyncIterator[Api]:
-    async with serving() as (collector, client):
-        yield Api(collector.store, client)
 
 
 def cause(segment: Segment, span: int, kind: str = "CrossProcess") -> Reference:
@@ -47,13 +41,8 @@ def order(number: int = 0, took: int = 1130) -> list[Segment]:
     return [Segment(trace, f"mailer-{number}", "mailer", "mailer-1", mailer), first]
 
 
-def add(api: Api, *segments: Segment) -> None:
-    for segment in segments:
-        api.store.add(segment)
-
-
 async def test_a_trace_takes_as_long_as_its_root(api: Api) -> None:
-    add(api, *order())
+    api.add(*order())
     [row] = (await api("traces"))["traces"]
     assert (row["start"], row["duration"], row["endpoint"]) == (START, 1130, "POST:/orders")
     trace = await api("traces/order-0")
@@ -61,7 +50,7 @@ async def test_a_trace_takes_as_long_as_its_root(api: Api) -> None:
 
 
 async def test_sort_filters_and_percentiles_go_by_it(api: Api) -> None:
-    add(api, *order(0, 1130), *order(1, 900), *order(2, 2000))
+    api.add(*order(0, 1130), *order(1, 900), *order(2, 2000))
     assert [row["duration"] for row in (await api("traces", sort="slowest"))["traces"]] == [2000, 1130, 900]
     assert [row["trace_id"] for row in (await api("traces", min_ms=1200))["traces"]] == ["order-2"]
     assert [row["trace_id"] for row in (await api("traces", max_ms=1000))["traces"]] == ["order-1"]
@@ -70,7 +59,7 @@ async def test_sort_filters_and_percentiles_go_by_it(api: Api) -> None:
 
 
 async def test_of_an_endpoint_that_is_looked_for_the_own_time_counts(api: Api) -> None:
-    add(api, *order())
+    api.add(*order())
     consumer = "Kafka/orders/Consumer"
     [row] = (await api("traces", endpoint=consumer, min_ms=2500, max_ms=2500))["traces"]
     assert (row["duration"], row["endpoint"], row["service"]) == (2500, consumer, "mailer")
@@ -82,10 +71,10 @@ async def test_of_an_endpoint_that_is_looked_for_the_own_time_counts(api: Api) -
 async def test_the_root_counts_in_whatever_order_segments_come(api: Api) -> None:
     consumer, root = order()
     early = replace(consumer, spans=tuple(replace(each, start_time=START - 5000) for each in consumer.spans))
-    add(api, early)
+    api.add(early)
     [row] = (await api("traces"))["traces"]
     assert (row["start"], row["duration"]) == (START - 5000, 1130 + 2510 + 5000)
-    add(api, root)
+    api.add(root)
     [row] = (await api("traces"))["traces"]
     assert (row["start"], row["duration"]) == (START, 1130)
 
@@ -95,7 +84,7 @@ async def test_work_after_the_answer_is_no_messaging(api: Api) -> None:
         Span(0, -1, START, START + 100, "/a", kind="Entry", layer="Http"),
         Span(1, 0, START + 90, START + 400, "later"),
     )
-    add(api, Segment("t", "s", "shop", "i", spans))
+    api.add(Segment("t", "s", "shop", "i", spans))
     trace = await api("traces/t")
     assert (trace["duration"], trace["after"], trace["is_messaging"]) == (100, 300, False)
 
@@ -136,7 +125,7 @@ def call(skew: int, took: int = 60, error: bool = False, layer: str = "Http") ->
 async def test_clocks_are_corrected_by_the_callers_span(
     api: Api, segments: list[Segment], start: int, shift: int
 ) -> None:
-    add(api, *segments)
+    api.add(*segments)
     spans = {each["id"]: each for each in (await api("traces/t"))["spans"]}
     assert (spans["b:0"]["start"] - START, spans["b:0"]["shift"]) == (start, shift)
     assert spans["b:1"]["start"] - spans["b:0"]["start"] == 5, "the whole process is moved"
@@ -146,7 +135,7 @@ async def test_clocks_are_corrected_by_the_callers_span(
 async def test_moved_spans_are_in_the_order_of_the_moved_time(api: Api) -> None:
     first, second = call(-4000)
     late = Span(2, 0, START + 5, START + 9, "before the call")
-    add(api, replace(first, spans=(*first.spans, late)), second)
+    api.add(replace(first, spans=(*first.spans, late)), second)
     spans = (await api("traces/t"))["spans"]
     assert [each["operation"] for each in spans] == ["/orders", "before the call", "/stock", "/stock", "SELECT"]
     assert (await api("traces/t"))["duration"] == 120
@@ -154,19 +143,11 @@ async def test_moved_spans_are_in_the_order_of_the_moved_time(api: Api) -> None:
 
 def batch(traces: int) -> list[Segment]:
     """Producers in traces of their own, and one consumer of all their messages."""
-    producers = [
-        Segment(
-            f"p-{number}",
-            f"seg-{number}",
-            "shop",
-            "shop-1",
-            (
-                Span(0, -1, START + number, START + 50, "POST:/orders", "", "Entry", "Http"),
-                Span(1, 0, START + number, START + 5, "Kafka/orders/Producer", "k:9", "Exit", "MQ"),
-            ),
-        )
-        for number in range(traces)
-    ]
+    producers = []
+    for number in range(traces):
+        entry = Span(0, -1, START + number, START + 50, "POST:/orders", "", "Entry", "Http")
+        leave = Span(1, 0, START + number, START + 5, "Kafka/orders/Producer", "k:9", "Exit", "MQ")
+        producers.append(Segment(f"p-{number}", f"seg-{number}", "shop", "shop-1", (entry, leave)))
     references = tuple(cause(each, 1) for each in producers)
     consume = Span(0, -1, START + 100, START + 200, "Kafka/orders/Consumer", "", "Entry", "MQ", references=references)
     return [*producers, Segment("p-0", "consumer", "mailer", "m-1", (consume,))]
@@ -174,7 +155,7 @@ def batch(traces: int) -> list[Segment]:
 
 async def test_all_parents_and_all_consumers_are_linked(api: Api) -> None:
     *producers, consumer = batch(5)
-    add(api, *producers[:4], consumer)
+    api.add(*producers[:4], consumer)
     spans = {each["id"]: each for each in (await api("traces/p-0"))["spans"]}
     parents = spans["consumer:0"]["parents"]
     assert spans["consumer:0"]["parent"] == "seg-0:1"
@@ -196,7 +177,7 @@ async def test_all_parents_and_all_consumers_are_linked(api: Api) -> None:
 
 async def test_a_consumer_in_a_trace_of_its_own_is_linked(api: Api) -> None:
     *producers, consumer = batch(1)
-    add(api, *producers, replace(consumer, trace_id="other"))
+    api.add(*producers, replace(consumer, trace_id="other"))
     spans = {each["id"]: each for each in (await api("traces/p-0"))["spans"]}
     assert [each["trace_id"] for each in spans["seg-0:1"]["consumers"]] == ["other"]
     [span] = (await api("traces/other"))["spans"]
@@ -204,14 +185,12 @@ async def test_a_consumer_in_a_trace_of_its_own_is_linked(api: Api) -> None:
 
 
 async def test_links_fall_out_with_their_segment(api: Api) -> None:
-    store = api.store
-    add(api, *batch(3))
-    assert len(store.read("SELECT 1 FROM links")) == 2
-    async with serving(type(store)(max_segments=1)) as (collector, _):
-        for segment in (*batch(3), *call(0)):
-            collector.store.add(segment)
-        collector.store.commit()
-        assert collector.store.read("SELECT 1 FROM links") == []
+    api.add(*batch(3))
+    assert len(api.store.read("SELECT 1 FROM links")) == 2
+    few = Api(Store(max_segments=1))
+    few.add(*batch(3), *call(0))
+    few.store.commit()
+    assert few.store.read("SELECT 1 FROM links") == []
 
 
 @pytest.mark.parametrize(
@@ -229,7 +208,7 @@ async def test_the_newest_are_found_by_a_short_look_or_a_long_one(
     api: Api, monkeypatch: pytest.MonkeyPatch, arrivals: Sequence[int], is_short: bool
 ) -> None:
     for number in arrivals:
-        add(api, *order(number))
+        api.add(*order(number))
     queries: list[str] = []
     read = api.store.read
 
