@@ -60,17 +60,20 @@ def test_a_record_is_not_changed(captured: Captured, logger: logging.Logger) -> 
     assert record.exc_text is None
 
 
-def test_the_layout_may_ask_for_what_a_record_has_not(logger: logging.Logger) -> None:
-    with capturing(layout="%(user)s %(tid)s %(message)s") as captured:
-        logger.warning("a", extra={"user": "x"})
-        logger.warning("b")
-    assert captured.texts == ["x N/A a", "N/A N/A b"]
-
-
-def test_a_field_that_does_not_suit_the_layout_costs_the_layout_only(logger: logging.Logger) -> None:
-    with capturing(layout="%(count)d %(message)s") as captured:
-        logger.warning("a", extra={"count": "many"})
-    assert captured.texts == ["a …[layout not applied: TypeError]"]
+@pytest.mark.parametrize(
+    ("layout", "extra", "text"),
+    [
+        ("%(user)s %(tid)s %(message)s", {"user": "x"}, "x N/A a"),
+        ("%(user)s %(tid)s %(message)s", {}, "N/A N/A a"),
+        ("%(count)d %(message)s", {"count": "many"}, "a …[layout not applied: TypeError]"),
+    ],
+)
+def test_the_layout_may_ask_for_what_a_record_has_not(
+    logger: logging.Logger, layout: str, extra: dict[str, str], text: str
+) -> None:
+    with capturing(layout=layout) as captured:
+        logger.warning("a", extra=extra)
+    assert captured.texts == [text]
 
 
 def test_a_raw_record_has_its_arguments_and_exception_as_tags(logger: logging.Logger) -> None:
@@ -85,12 +88,12 @@ def test_a_raw_record_has_its_arguments_and_exception_as_tags(logger: logging.Lo
     assert captured.tags["exception"].endswith("ValueError: no nails")
 
 
-def test_a_raw_record_may_have_named_arguments(logger: logging.Logger) -> None:
+def test_a_raw_record_may_have_named_arguments_or_none(logger: logging.Logger) -> None:
     with capturing(formatted=False) as captured:
         logger.warning("%(a)s", {"a": 1})
         logger.warning("none")
-    assert dict(captured.entries[0].tags)["argument.0"] == "{'a': 1}"
-    assert len(captured.entries[1].tags) == 3
+    named, plain = captured.entries
+    assert (dict(named.tags)["argument.0"], len(plain.tags)) == ("{'a': 1}", 3)
 
 
 # -- exceptions -------------------------------------------------------------------------------------------------------
@@ -149,25 +152,18 @@ def test_causes_come_first_and_are_joined_by_words(captured: Captured, logger: l
             _fail()
         except ValueError as error:
             raise KeyError("stock") from error
-    except KeyError:
+    except KeyError as error:
         try:
             raise OSError("disk")
-        except OSError:
+        except OSError as last:
             logger.exception("failed")
-    text = captured.only.text
+            error.__suppress_context__, error.__cause__ = True, None
+            logger.error("again", exc_info=last)
+    whole, suppressed = captured.texts
     parts = ["ValueError: no nails", "direct cause", "KeyError: 'stock'", "During handling", "OSError: disk"]
-    assert [text.index(part) for part in parts] == sorted(text.index(part) for part in parts)
-
-
-def test_a_suppressed_context_is_left_out(captured: Captured, logger: logging.Logger) -> None:
-    try:
-        try:
-            _fail()
-        except ValueError:
-            raise KeyError("stock") from None
-    except KeyError:
-        logger.exception("failed")
-    assert "no nails" not in captured.only.text
+    assert [whole.index(part) for part in parts] == sorted(whole.index(part) for part in parts)
+    assert "no nails" not in suppressed
+    assert "KeyError: 'stock'" in suppressed
 
 
 def test_of_a_long_chain_the_last_exceptions_are_kept(logger: logging.Logger) -> None:

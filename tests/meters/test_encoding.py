@@ -38,17 +38,11 @@ def read(data: MeterData) -> Sample:
     return HistogramSample(metric.name, labels, buckets)
 
 
-def test_every_sample_arrives() -> None:
-    assert [read(each) for each in decoded(SAMPLES)] == SAMPLES
-
-
-def test_the_first_alone_says_who_and_when() -> None:
-    first, *others = decoded(SAMPLES)
+def test_every_sample_arrives_and_the_first_alone_says_who_and_when() -> None:
+    first, *others = found = decoded(SAMPLES)
+    assert [read(each) for each in found] == SAMPLES
     assert (first.service, first.service_instance, first.timestamp) == ("shop", "one", NOW)
     assert {(each.service, each.service_instance, each.timestamp) for each in others} == {("", "", 0)}
-
-
-def test_nothing_to_say_is_an_empty_collection() -> None:
     assert decoded([]) == []
 
 

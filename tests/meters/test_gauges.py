@@ -86,12 +86,6 @@ def test_a_late_answer_is_not_heard_and_a_timely_one_is_again(registry: MeterReg
     assert value_of(registry, "slow") == 1
 
 
-def test_made_again_it_asks_the_new_function(registry: MeterRegistry) -> None:
-    Gauge("queue", lambda: 1, registry=registry)
-    Gauge("queue", lambda: 2, registry=registry)
-    assert value_of(registry, "queue") == 2
-
-
 def test_removed_it_is_forgotten_and_its_name_free(registry: MeterRegistry) -> None:
     gauge = Gauge("queue", lambda: 1, registry=registry)
     other = Gauge("queue", lambda: 2, labels={"of": "mail"}, registry=registry)
@@ -102,12 +96,14 @@ def test_removed_it_is_forgotten_and_its_name_free(registry: MeterRegistry) -> N
     Counter("queue", registry=registry)
 
 
-def test_an_old_handle_does_not_remove_what_took_its_place(registry: MeterRegistry) -> None:
+def test_made_again_it_asks_the_new_function_and_an_old_handle_does_not_remove_that(registry: MeterRegistry) -> None:
     gauge = Gauge("queue", lambda: 1, registry=registry)
-    gauge.remove()
     Gauge("queue", lambda: 2, registry=registry)
-    gauge.remove()
     assert value_of(registry, "queue") == 2
+    gauge.remove()
+    Gauge("queue", lambda: 3, registry=registry)
+    gauge.remove()
+    assert value_of(registry, "queue") == 3
 
 
 def test_without_gauges_there_is_no_thread(registry: MeterRegistry, monkeypatch: pytest.MonkeyPatch) -> None:

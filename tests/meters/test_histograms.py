@@ -24,20 +24,6 @@ def test_a_bound_belongs_to_the_bucket_that_it_opens(registry: MeterRegistry) ->
     assert sample == HistogramSample("size", (), buckets)
 
 
-def test_a_value_below_the_lowest_bucket_is_ignored_and_counted(registry: MeterRegistry) -> None:
-    histogram = Histogram("size", [5], registry=registry)
-    histogram.observe(-0.001)
-    assert hits_of(registry, "size") == [0, 0]
-    assert value_of(registry, "swagent_meter_ignored") == 1
-
-
-def test_a_lowest_value_of_ones_own(registry: MeterRegistry) -> None:
-    histogram = Histogram("celsius", [0, 20], min_value=-40, registry=registry)
-    histogram.observe(-41)
-    histogram.observe(-40)
-    assert hits_of(registry, "celsius") == [1, 0, 0]
-
-
 @pytest.mark.parametrize(("buckets", "min_value"), [([0.0], -math.inf), ([-math.inf, 0.0], 0.0)])
 def test_a_bucket_without_a_lower_bound(registry: MeterRegistry, buckets: list[float], min_value: float) -> None:
     histogram = Histogram("celsius", buckets, min_value=min_value, registry=registry)

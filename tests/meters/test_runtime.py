@@ -66,13 +66,11 @@ def test_work_shows(attached: RuntimeMeters) -> None:
     assert found["swagent_tasks"] == 3
 
 
-def test_memory_is_a_share_in_percent(attached: RuntimeMeters) -> None:
-    expected = psutil.Process().memory_info().rss / psutil.virtual_memory().total * 100
-    assert values(attached)["instance_pvm_process_mem_utilization"] == pytest.approx(expected, rel=0.2)
-
-
-def test_memory_is_reported_in_bytes_too(attached: RuntimeMeters) -> None:
-    assert values(attached)["swagent_memory"] == pytest.approx(psutil.Process().memory_info().rss, rel=0.2)
+def test_memory_is_a_share_in_percent_and_bytes(attached: RuntimeMeters) -> None:
+    found, used = values(attached), psutil.Process().memory_info().rss
+    assert found["swagent_memory"] == pytest.approx(used, rel=0.2)
+    share = used / psutil.virtual_memory().total * 100
+    assert found["instance_pvm_process_mem_utilization"] == pytest.approx(share, rel=0.2)
 
 
 def test_threads_are_counted(attached: RuntimeMeters) -> None:
@@ -195,32 +193,26 @@ def test_the_process_is_measured_from_the_first_call_on() -> None:
     meters.detach()
 
 
-def test_a_system_that_shows_nothing_costs_those_meters_only(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def _missing(*_: object) -> Any:
+    raise FileNotFoundError("/proc")
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_without_psutil_or_what_it_reads_there_are_no_meters_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_installed: bool
 ) -> None:
-    def missing(*_: object) -> Any:
-        raise FileNotFoundError("/proc")
-
-    monkeypatch.setattr(psutil, "Process", missing)
-    meters = RuntimeMeters()
-    with caplog.at_level(logging.WARNING, logger="swagent"):
-        meters.attach()
-        meters.measure_process()
-    assert len(caplog.records) == 1
-    assert values(meters).keys() == {name for name in RULED if "_gc_" in name}
-    meters.detach()
-
-
-def test_without_psutil_there_are_no_meters_of_the_process(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setitem(sys.modules, "psutil", None)
-    monkeypatch.delitem(sys.modules, ProcessMeters.__module__)
+    if is_installed:
+        monkeypatch.setattr(psutil, "Process", _missing)
+    else:
+        monkeypatch.setitem(sys.modules, "psutil", None)
+        monkeypatch.delitem(sys.modules, ProcessMeters.__module__)
     meters = RuntimeMeters()
     with caplog.at_level(logging.INFO, logger="swagent"):
         meters.attach()
         meters.measure_process()
-    assert caplog.messages == ["no meters of the process: psutil is not installed"]
+    [message] = caplog.messages
+    assert is_installed or message == "no meters of the process: psutil is not installed"
+    assert caplog.records[0].levelno == (logging.WARNING if is_installed else logging.INFO)
     assert values(meters).keys() == {name for name in RULED if "_gc_" in name}
     meters.detach()
 
