@@ -43,31 +43,14 @@ def segment(number: int = 1) -> wire.SegmentObject:
     return wire.SegmentObject("t", f"s{number}", [span], "shop", "i1", True)
 
 
-SEGMENT = Segment(
-    "t",
-    "s1",
-    "shop",
-    "i1",
-    is_size_limited=True,
-    spans=(
-        Span(
-            0,
-            -1,
-            1_700_000_000_000,
-            1_700_000_000_042,
-            "/pay",
-            "db:5432",
-            "Exit",
-            "Database",
-            7013,
-            True,
-            (("a", "1"), ("a", "2")),
-            (SpanLog(1_700_000_000_001, (("event", "error"),)),),
-            (Reference("CrossThread", "t", "parent", 3, "front", "f1", "/buy", "shop:80"),),
-            True,
-        ),
-    ),
+BEGIN = 1_700_000_000_000
+SPAN = Span(
+    *(0, -1, BEGIN, BEGIN + 42, "/pay", "db:5432", "Exit", "Database", 7013, True, (("a", "1"), ("a", "2"))),
+    (SpanLog(BEGIN + 1, (("event", "error"),)),),
+    (Reference("CrossThread", "t", "parent", 3, "front", "f1", "/buy", "shop:80"),),
+    True,
 )
+SEGMENT = Segment("t", "s1", "shop", "i1", (SPAN,), is_size_limited=True)
 
 
 async def test_segments_by_stream_and_in_sync(collector: Collector, channel: Channel) -> None:

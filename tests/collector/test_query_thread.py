@@ -8,76 +8,47 @@ import time
 import urllib.request
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qsl
 
 import anyio
 import anyio.to_thread
 import pytest
-from grpclib.client import Channel
 
-from collector.served import line, serving, shop_and_stock
+from collector.served import channel_to, line, serving, shop_and_stock
 from kit.servers import collector_thread
-from swagent.collector.api import (
-    calls as calls_query,
-)
-from swagent.collector.api import (
-    compare as compare_query,
-)
-from swagent.collector.api import (
-    errors as errors_query,
-)
-from swagent.collector.api import (
-    instances as instances_query,
-)
-from swagent.collector.api import (
-    logs as logs_query,
-)
-from swagent.collector.api import (
-    meters as meters_query,
-)
-from swagent.collector.api import (
-    pieces,
-)
-from swagent.collector.api import (
-    trace as trace_query,
-)
-from swagent.collector.api import (
-    traces as traces_query,
-)
-from swagent.collector.api.failure_index import FailureIndex
-from swagent.collector.api.mostly import MostlyIndex
-from swagent.collector.api.newest import NewestTraces
+from swagent.collector.api import logs as logs_query
+from swagent.collector.api import pieces
+from swagent.collector.api.parameters import Parameters
+from swagent.collector.api.queries import queries
 from swagent.collector.api.query_thread import QueryThread
 from swagent.collector.cancelling import stop_if_cancelled
 from swagent.collector.server import Collector
-from swagent.collector.store.database import Database
 from swagent.collector.store.records import Event, Meter
 from swagent.collector.store.store import Store
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
 COUNT = 40
-Query = Callable[[Store], Any]
-QUERIES: dict[str, Query] = {
-    "services": calls_query.services,
-    "endpoints": lambda store: calls_query.endpoints(store, "shop"),
-    "map": calls_query.service_map,
-    "errors": lambda store: errors_query.errors(store, FailureIndex(store), {}, "count"),
-    "compared": lambda store: compare_query.compare(store, 0, {}),
-    "median": lambda store: compare_query.median(store, "shop", "/orders", ""),
-    "traces": lambda store: traces_query.traces(
-        store, NewestTraces(store), MostlyIndex(store), {}, "slowest", 1000, ""
-    ),
-    "traces of a service": lambda store: traces_query.traces(
-        store, NewestTraces(store), MostlyIndex(store), {"service": "shop"}, "slowest", 10, ""
-    ),
-    "traces with a text": lambda store: traces_query.traces(
-        store, NewestTraces(store), MostlyIndex(store), {"q": "lamp"}, "newest", 10, ""
-    ),
-    "one trace": lambda store: trace_query.trace(store, "trace-1"),
-    "logs": lambda store: logs_query.logs(store, {}, 1000, ""),
-    "events": lambda store: instances_query.events(store, ""),
-    "series": lambda store: meters_query.series(store, "shop", "i1", "h", 0),
-}
+QUERIES = [
+    "services",
+    "services/{service:path}/endpoints",
+    "map",
+    "errors?sort=count",
+    "compare?at=0",
+    "median?service=shop&endpoint=/orders",
+    "traces?sort=slowest&limit=1000",
+    "traces?sort=slowest&limit=10&service=shop",
+    "traces?q=lamp&limit=10",
+    "traces/{trace:path}",
+    "logs?limit=1000",
+    "events",
+    "meters/series?service=shop&instance=i1&name=h",
+]
+
+
+def answer_to(query: str, store: Store) -> Any:
+    path, _, asked = query.partition("?")
+    return queries(store)[f"/api/{path}"](Parameters({"service": "shop", "trace": "trace-1"}, dict(parse_qsl(asked))))
 
 
 @pytest.fixture(autouse=True)
@@ -96,11 +67,6 @@ def fill(store: Store, first: int = 0) -> None:
     store.commit()
 
 
-@pytest.fixture(params=QUERIES)
-def query(request: pytest.FixtureRequest) -> Query:
-    return QUERIES[request.param]
-
-
 def change_meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch, change: Callable[[int], None]) -> None:
     """Have `change(number)` called before each read of the store, numbered from 0."""
     read, numbers, is_changing = store.read, itertools.count(), False
@@ -116,10 +82,11 @@ def change_meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch, change: Call
     monkeypatch.setattr(store, "read", read_later)
 
 
-def test_a_record_that_comes_meanwhile_is_in_the_next_answer(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_record_that_comes_meanwhile_is_in_the_next_answer(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     fill(store)
-    before = query(store)
+    before = answer_to(query, store)
     changes: list[int] = []
 
     def grow(number: int) -> None:
@@ -129,18 +96,19 @@ def test_a_record_that_comes_meanwhile_is_in_the_next_answer(query: Query, monke
 
     with monkeypatch.context() as patched:
         change_meanwhile(store, patched, grow)
-        answer = query(store)
+        answer = answer_to(query, store)
     if not changes:  # one read is the whole answer
-        assert query in (QUERIES["events"], QUERIES["series"])
+        assert query.startswith(("events", "meters/series"))
         fill(store, COUNT)
-    if isinstance(answer.get("services"), list) and query is not QUERIES["one trace"]:
+    if isinstance(answer.get("services"), list) and not query.startswith("traces/"):
         for each in (*before["services"], *answer["services"]):
             del each["last_seen"]  # an instance was heard from meanwhile
     assert answer == before
-    assert query(store) != before
+    assert answer_to(query, store) != before
 
 
-def test_a_record_that_falls_out_meanwhile_is_left_out(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_record_that_falls_out_meanwhile_is_left_out(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(2 * COUNT, COUNT)
     fill(store)
 
@@ -149,13 +117,12 @@ def test_a_record_that_falls_out_meanwhile_is_left_out(query: Query, monkeypatch
             fill(store, COUNT * (number + 1))
 
     change_meanwhile(store, monkeypatch, shift)
-    assert query(store)
+    assert answer_to(query, store)
 
 
 async def send(collector: Collector, segment_id: str) -> None:
     """Report a segment, and wait until the collector has confirmed it."""
-    host, port = collector.address.rsplit(":", 1)
-    async with Channel(host, int(port)) as channel:
+    async with channel_to(collector) as channel:
         await wire.TraceSegmentReportServiceStub(channel).collect_in_sync(
             wire.SegmentCollection([wire.SegmentObject("t", segment_id)]), timeout=20
         )
@@ -181,9 +148,8 @@ async def test_reports_are_confirmed_while_a_query_computes() -> None:
     assert len(collector.store.segments) == 10
 
 
-async def test_reports_are_confirmed_between_two_reads_of_a_query(
-    query: Query, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("query", QUERIES)
+async def test_reports_are_confirmed_between_two_reads_of_a_query(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     fill(store)
     reads, is_over = threading.Event(), threading.Event()
@@ -197,7 +163,7 @@ async def test_reports_are_confirmed_between_two_reads_of_a_query(
         with monkeypatch.context() as patched:
             change_meanwhile(store, patched, wait_once)
             async with anyio.create_task_group() as group:
-                group.start_soon(QueryThread().run, lambda: query(store))
+                group.start_soon(QueryThread().run, lambda: answer_to(query, store))
                 try:
                     assert await anyio.to_thread.run_sync(reads.wait, 20)
                     await send(collector, "meanwhile")
@@ -226,33 +192,6 @@ def test_records_are_taken_while_the_database_is_read() -> None:
     reading.join(20)
     assert found == [(1,)]
     assert len(store.segments) == 2
-
-
-def test_a_write_that_waits_comes_before_the_next_read() -> None:
-    database, has_begun, order = Database(""), threading.Event(), list[str]()
-
-    def read_until_a_write_waits() -> None:
-        has_begun.set()
-        while not database._lock._next.locked():
-            time.sleep(0)
-
-    database._connection.create_function("first", 0, read_until_a_write_waits)
-    database._connection.create_function("second", 0, lambda: order.append("read"))
-
-    def read_twice() -> None:
-        database.read("SELECT first()")
-        database.read("SELECT second()")
-
-    for _ in range(50):
-        has_begun.clear()
-        order.clear()
-        reading = threading.Thread(target=read_twice)
-        reading.start()
-        assert has_begun.wait(20)
-        with database.transaction():
-            order.append("written")
-        reading.join(20)
-        assert order == ["written", "read"]
 
 
 async def test_a_query_that_reads_without_a_pause_lets_reports_in() -> None:

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import anyio
 import pytest
-from grpclib.client import Channel
 
+from collector.served import START
 from kit.client import until
 from swagent.collector.api.tree import join, walk
 from swagent.collector.live import MOST, Debouncer, LivePrinter
-from swagent.collector.server import Collector
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
 from swagent.collector.view import PLAIN, Palette, render
-from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
 
@@ -30,54 +28,33 @@ Trace 1.2.3
   1,100 ms ✗        └─ SQL/execute  Exit   pay   → db:5432 a=1 b=2 c=3 d=4 +1 tags"""
 
 
-def span(number: int, parent: int, start: int, duration: int, name: str, kind: str) -> wire.SpanObject:
-    begin = 1_700_000_000_000 + start
-    return wire.SpanObject(
-        span_id=number,
-        parent_span_id=parent,
-        start_time=begin,
-        end_time=begin + duration,
-        operation_name=name,
-        span_type=wire.SpanType.from_string(kind),
+def two_services() -> list[Segment]:
+    shop = (
+        Span(2, 0, START + 10, START + 1240, "/pay", "pay:8080", "Exit"),
+        Span(1, 0, START + 1, START + 3, "read cart"),
+        Span(0, -1, START, START + 1242, "GET /checkout", kind="Entry",
+             tags=(("http.method", "GET"), ("http.status_code", "200"))),
+    )  # fmt: skip
+    back = Reference("CrossProcess", "1.2.3", "a", 2, "shop", "", "", "")
+    tags = tuple((name, str(number)) for number, name in enumerate("abcde", 1))
+    pay = (
+        Span(0, -1, START + 20, START + 1220, "POST /pay", kind="Entry", references=(back,)),
+        Span(1, 0, START + 30, START + 1130, "SQL/execute", "db:5432", "Exit", is_error=True, tags=tags),
     )
+    return [Segment("1.2.3", "b", "pay", "p1", pay), Segment("1.2.3", "a", "shop", "s1", shop)]
 
 
-def two_services() -> list[wire.SegmentObject]:
-    pair = wire.KeyStringValuePair
-    entry = span(0, -1, 0, 1242, "GET /checkout", "Entry")
-    entry.tags = [pair("http.method", "GET"), pair("http.status_code", "200")]
-    leave = span(2, 0, 10, 1230, "/pay", "Exit")
-    leave.peer = "pay:8080"
-    shop = [leave, span(1, 0, 1, 2, "read cart", "Local"), entry]
-    arrive = span(0, -1, 20, 1200, "POST /pay", "Entry")
-    arrive.refs = [
-        wire.SegmentReference(trace_id="1.2.3", parent_trace_segment_id="a", parent_span_id=2, parent_service="shop")
-    ]
-    query = span(1, 0, 30, 1100, "SQL/execute", "Exit")
-    query.peer, query.is_error = "db:5432", True
-    query.tags = [pair(name, str(number)) for number, name in enumerate("abcde", 1)]
-    return [
-        wire.SegmentObject("1.2.3", "b", [arrive, query], "pay", "p1"),
-        wire.SegmentObject("1.2.3", "a", shop, "shop", "s1"),
-    ]
-
-
-async def test_tree_across_two_services(collector: Collector, channel: Channel) -> None:
-    await wire.TraceSegmentReportServiceStub(channel).collect(two_services())
-    assert render("1.2.3", collector.store.trace("1.2.3")) == TREE
-
-
-async def test_missing_parent_is_said(collector: Collector, channel: Channel) -> None:
-    await wire.TraceSegmentReportServiceStub(channel).collect(two_services()[:1])
-    assert (
-        render("1.2.3", collector.store.trace("1.2.3"))
-        == """\
+MISSING = """\
 Trace 1.2.3
   1,200 ms · 1 service · 2 spans · 1 error
   incomplete: 1 span hangs under a parent that was not received
   1,200 ms    POST /pay       Entry  pay  (missing: span 2 of shop)
   1,100 ms ✗  └─ SQL/execute  Exit   pay  → db:5432 a=1 b=2 c=3 d=4 +1 tags"""
-    )
+
+
+@pytest.mark.parametrize(("segments", "expected"), [(2, TREE), (1, MISSING)])
+def test_tree_across_two_services_and_a_missing_parent(segments: int, expected: str) -> None:
+    assert render("1.2.3", two_services()[:segments]) == expected
 
 
 def one(segment_id: str, *spans: Span, service: str = "shop") -> Segment:
