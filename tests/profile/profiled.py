@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import pytest
 
-from asgi.calling import SEGMENTS_ONLY, Traced
+from asgi.calling import SEGMENTS_ONLY, Traced, body, start
 from swagent import Agent, Config
 from swagent.abc import Command, Instance
 from swagent.asgi import SkyWalkingMiddleware
-from swagent.asgi.lifespan import App
+from swagent.asgi.lifespan import App, Receive, Scope, Send
 from swagent.profile import request_stacks
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 from swagent_proto.messages import ThreadSnapshot
 
 DEADLINE = 20.0
+ON_ASYNCIO = pytest.mark.parametrize(
+    "anyio_backend", [("asyncio", {}), ("asyncio", {"use_uvloop": True})], ids=["asyncio", "uvloop"]
+)
+
+
+async def answer(send: Send) -> None:
+    await send(start())
+    await send(body())
+
+
+def handling(work: Callable[[], Awaitable[object]]) -> App:
+    """An application that does this before it answers."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await work()
+        await answer(send)
+
+    return app
 
 
 def profile_command(endpoint: str = "GET:/slow", name: str = "ProfileTaskQuery", **changes: str) -> Command:

@@ -15,8 +15,10 @@ import pytest
 import sniffio
 import trio
 
-from asgi.calling import body, call, http_scope, start, tags, traced
+from asgi.calling import call, http_scope, tags, traced
 from swagent.asgi.lifespan import Receive, Scope, Send
+
+from .profiled import answer
 
 pytestmark = pytest.mark.anyio
 
@@ -57,8 +59,7 @@ async def names_of_waits(
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         turn.is_asked.set()
         await wait(thing)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, time_split_every=1, task_tree_every=tree) as shop, anyio.create_task_group() as group:
         group.start_soon(let_go, turn)

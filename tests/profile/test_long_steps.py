@@ -15,12 +15,14 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from asgi.calling import body, call, http_scope, start, tags, traced
+from asgi.calling import call, http_scope, tags, traced
 from swagent import current_span, local_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.collector.store.trace_records import Span
 from swagent.profile.long_steps import LongSteps
 from swagent.profile.loop_watch import LoopWatch
+
+from .profiled import answer
 
 pytestmark = pytest.mark.anyio
 
@@ -45,8 +47,7 @@ async def logs_of(work: Callable[[], object], limit: float) -> tuple[Span, list[
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.lowlevel.checkpoint()
         work()
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, loop_block_limit=limit) as shop:
         await call(shop.app, http_scope("/report"))

@@ -14,13 +14,15 @@ import anyio.to_thread
 import pytest
 import uvloop
 
-from asgi.calling import body, call, http_scope, start, tags, traced
+from asgi.calling import call, http_scope, tags, traced
 from record.recorded import Recorder, recording
 from swagent import entry_span, local_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.collector.store.trace_records import Span
 from swagent.profile import loop_runs
 from swagent.profile.loop_runs import LoopRuns
+
+from .profiled import answer
 
 OWNER: Any = getattr(asyncio, "Runner", asyncio.events)
 NAME = "__enter__" if sys.version_info >= (3, 11) else "new_event_loop"
@@ -47,8 +49,7 @@ async def spans_of(work: Callable[[], object]) -> dict[str, Span]:
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.to_thread.run_sync(work)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app) as shop:
         await call(shop.app, http_scope("/report"))

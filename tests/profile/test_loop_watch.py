@@ -16,7 +16,7 @@ import anyio.lowlevel
 import pytest
 from sniffio import current_async_library
 
-from asgi.calling import answers, body, call, http_scope, start, tags, traced
+from asgi.calling import answers, call, http_scope, tags, traced
 from swagent import current_span, exit_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.backend import LoopNotifier, loop_notifier
@@ -30,6 +30,8 @@ from swagent.profile.loop_watch import LoopWatch
 from swagent.record import events as recorded
 from swagent.signals import Signal
 from swagent_proto.messages import Event, MeterDataCollection
+
+from .profiled import answer
 
 pytestmark = pytest.mark.anyio
 
@@ -68,8 +70,7 @@ async def test_a_task_that_blocks_is_recorded_with_its_stack_and_one_that_waits_
             await anyio.sleep(LIMIT / 2000)
         elif path == "/idle":
             await anyio.sleep(DEADLINE)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, loop_block_limit=LIMIT) as shop, anyio.create_task_group() as group:
         for path in ("/idle", "/ready"):
@@ -125,8 +126,7 @@ async def test_a_waiting_request_is_seen_where_the_answer_comes_in_the_turn_that
             # this turn lasts until then, and who blocks comes first in the next one
             assert asked.wait(DEADLINE)
             await anyio.sleep(LIMIT / 2000)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, loop_block_limit=LIMIT) as shop:
         async with anyio.create_task_group() as group:
@@ -170,8 +170,7 @@ async def test_a_request_that_came_in_meanwhile_waited_too() -> None:
             block_until_released(2 * LIMIT)
         else:
             await _until_it_waited()
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, loop_block_limit=LIMIT) as shop:
         found = await _with_a_newcomer(shop, held)
@@ -211,8 +210,7 @@ async def test_a_request_that_is_seen_in_its_first_step_after_the_hold_waited(mo
         else:
             assert looked.wait(DEADLINE)
             await _until_it_waited()
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, loop_block_limit=LIMIT) as shop:
         asking.acquire()
@@ -225,8 +223,7 @@ async def test_the_span_that_is_active_is_the_one_that_blocks() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         with exit_span("slow driver", "db:5432"):
             block_until_released()
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, loop_block_limit=LIMIT) as shop:
         await call(shop.app, http_scope("/"))
@@ -245,8 +242,7 @@ def test_a_loop_of_the_programs_own_is_watched(backend: str, use_uvloop: bool) -
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.sleep(0.05)
         block_until_released()
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async def main() -> dict[str, Span]:
         async with traced(app, loop_block_limit=LIMIT) as shop:
@@ -264,8 +260,7 @@ async def test_the_instance_reports_it_by_an_event_and_a_meter(monkeypatch: pyte
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         block_until_released()
-        await send(start())
-        await send(body())
+        await answer(send)
 
     config = {"event_reporter_active": True, "meter_reporter_active": True, "pvm_meter_reporter_active": False}
     async with traced(app, loop_block_limit=LIMIT, **config) as shop:

@@ -17,15 +17,15 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
+import sniffio
 
-from asgi.calling import answers, body, call, http_scope, start
+from asgi.calling import answers, call, http_scope
 from swagent import exit_span
-from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.asgi.lifespan import App, Receive, Scope, Send
 from swagent.wsgi import SkyWalkingMiddleware as WsgiMiddleware
 
-from .profiled import DEADLINE, Looks, profile_command, profiled
+from .profiled import DEADLINE, ON_ASYNCIO, Looks, answer, handling, profile_command, profiled
 
-ON_ASYNCIO = [("asyncio", {}), ("asyncio", {"use_uvloop": True})]
 pytestmark = pytest.mark.anyio
 
 
@@ -45,9 +45,13 @@ def unobserved() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-async def _answer(send: Send) -> None:
-    await send(start())
-    await send(body())
+async def stacks_of(app: App, **config: Any) -> list[list[str]]:
+    """The stacks of a request to an application."""
+    async with profiled(app, profile_command(), **config) as shop:
+        await shop.wait_watched()
+        await call(shop.app, http_scope("/slow"))
+        await shop.wait_finished()
+    return [each.stack.code_signatures for each in shop.snapshots()]
 
 
 async def test_a_request_runs_is_ready_and_waits(looks: Looks) -> None:
@@ -67,7 +71,7 @@ async def test_a_request_runs_is_ready_and_waits(looks: Looks) -> None:
         else:
             await held.wait()
             looks.hold("[ready, loop busy]")
-        await _answer(send)
+        await answer(send)
 
     async with profiled(app, profile_command()) as shop:
         await shop.wait_watched()
@@ -96,7 +100,7 @@ async def test_the_numbers_leave_no_gap_and_one_snapshot_lists_the_segment(looks
         with anyio.fail_after(DEADLINE):
             while len(looks.stacks) < since + 8:  # noqa: ASYNC110  (what is looked at is this wait)
                 await anyio.sleep(0.005)
-        await _answer(send)
+        await answer(send)
 
     async with profiled(app, profile_command(MaxSamplingCount="2")) as shop:
         await shop.wait_watched()
@@ -133,7 +137,7 @@ async def test_the_tasks_of_a_request_show_under_their_names_and_are_numbered_ap
                 while looks.count("wait_for:") < 8:  # noqa: ASYNC110  (as above)
                     await anyio.sleep(0.005)
             done.set()
-        await _answer(send)
+        await answer(send)
 
     async with profiled(app, profile_command()) as shop:
         await shop.wait_watched()
@@ -149,40 +153,19 @@ async def test_the_tasks_of_a_request_show_under_their_names_and_are_numbered_ap
     assert all(right[0] - left[1] == 2 for left, right in pairwise(borders)), "one number apart"
 
 
-async def test_the_threads_of_a_pool_belong_to_the_request(looks: Looks) -> None:
+@pytest.mark.parametrize("run", [anyio.to_thread.run_sync, asyncio.to_thread], ids=["anyio's", "asyncio's"])
+async def test_the_threads_of_a_pool_belong_to_the_request(looks: Looks, run: Any) -> None:
+    if run is asyncio.to_thread and sniffio.current_async_library() == "trio":
+        pytest.skip("asyncio's")
+
     def compute() -> None:
         looks.hold("compute:")
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await anyio.to_thread.run_sync(compute)
-        await _answer(send)
-
-    async with profiled(app, profile_command()) as shop:
-        await shop.wait_watched()
-        await call(shop.app, http_scope("/slow"))
-        await shop.wait_finished()
-    stacks = [each.stack.code_signatures for each in shop.snapshots()]
+    stacks = await stacks_of(handling(lambda: run(compute)))
     assert any(stack[0] == "GET:/slow / thread" and any("compute:" in line for line in stack) for stack in stacks)
 
 
-@pytest.mark.parametrize("anyio_backend", ON_ASYNCIO, ids=["asyncio", "uvloop"])
-async def test_so_do_those_of_asyncio(looks: Looks) -> None:
-    def compute() -> None:
-        looks.hold("compute:")
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.to_thread(compute)
-        await _answer(send)
-
-    async with profiled(app, profile_command()) as shop:
-        await shop.wait_watched()
-        await call(shop.app, http_scope("/slow"))
-        await shop.wait_finished()
-    stacks = [each.stack.code_signatures for each in shop.snapshots()]
-    assert any(stack[0] == "GET:/slow / thread" and any("compute:" in line for line in stack) for stack in stacks)
-
-
-@pytest.mark.parametrize("anyio_backend", ON_ASYNCIO, ids=["asyncio", "uvloop"])
+@ON_ASYNCIO
 async def test_sqlalchemys_greenlet_is_walked_through(looks: Looks) -> None:
     concurrency = pytest.importorskip("sqlalchemy.util.concurrency")
     pytest.importorskip("greenlet")
@@ -197,15 +180,7 @@ async def test_sqlalchemys_greenlet_is_walked_through(looks: Looks) -> None:
     def compute() -> None:
         looks.hold("compute:")
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await concurrency.greenlet_spawn(execute)
-        await _answer(send)
-
-    async with profiled(app, profile_command()) as shop:
-        await shop.wait_watched()
-        await call(shop.app, http_scope("/slow"))
-        await shop.wait_finished()
-    stacks = [each.stack.code_signatures for each in shop.snapshots()]
+    stacks = await stacks_of(handling(lambda: concurrency.greenlet_spawn(execute)))
     all_awaiting = [stack for stack in stacks if stack[-1].startswith("[awaiting")]
     awaiting = next(stack for stack in all_awaiting if any("ask_driver:" in line for line in stack))
     order = [place for place, line in enumerate(awaiting) for name in ("greenlet_spawn:", "execute:", "ask_driver:")
@@ -253,7 +228,7 @@ async def test_only_requests_of_the_endpoint_are_profiled_and_no_more_than_asked
             await looks.wait("[awaiting")
         else:
             scope["path_template"] = "/{name}"
-        await _answer(send)
+        await answer(send)
 
     async with profiled(app, profile_command("GET:/{name}")) as shop:
         await shop.wait_watched()
@@ -281,7 +256,7 @@ async def test_two_requests_at_a_time_are_kept_apart(looks: Looks) -> None:
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await (left() if scope["query_string"] else right())
-        await _answer(send)
+        await answer(send)
 
     async with profiled(app, profile_command(MaxSamplingCount="2")) as shop:
         await shop.wait_watched()
@@ -309,17 +284,9 @@ async def test_generators_are_walked_through(looks: Looks) -> None:
         async for _ in produce():
             pass
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await consume()
-        await _answer(send)
-
-    async with profiled(app, profile_command()) as shop:
-        await shop.wait_watched()
-        await call(shop.app, http_scope("/slow"))
-        await shop.wait_finished()
-    stacks = [[line.rpartition(":")[0] for line in each.stack.code_signatures] for each in shop.snapshots()]
-    assert any("consume" in line for stack in stacks for line in stack)
-    assert any("produce" in line for stack in stacks for line in stack)
+    lines = {line.rpartition(":")[0] for stack in await stacks_of(handling(consume)) for line in stack}
+    assert any("consume" in line for line in lines)
+    assert any("produce" in line for line in lines)
 
 
 async def test_a_stack_is_no_deeper_than_set(looks: Looks) -> None:
@@ -329,16 +296,9 @@ async def test_a_stack_is_no_deeper_than_set(looks: Looks) -> None:
         else:
             await looks.wait("down:", "[awaiting")
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await down(50)
-        await _answer(send)
-
-    async with profiled(app, profile_command(), profile_dump_max_stack_depth=10) as shop:
-        await shop.wait_watched()
-        await call(shop.app, http_scope("/slow"))
-        await shop.wait_finished()
+    stacks = await stacks_of(handling(lambda: down(50)), profile_dump_max_stack_depth=10)
     # beside the frames, the operation and the state; a look may have come before the request was so deep
-    assert max(len(each.stack.code_signatures) for each in shop.snapshots()) == 12
+    assert max(map(len, stacks)) == 12
 
 
 async def test_the_stacks_that_the_agent_has_when_it_stops_are_sent(looks: Looks) -> None:

@@ -18,9 +18,9 @@ import anyio.lowlevel
 import pytest
 import sniffio
 
-from asgi.calling import DISCONNECT, REQUEST, Traced, body, call, http_scope, start, tags, traced
+from asgi.calling import DISCONNECT, REQUEST, Traced, call, http_scope, tags, traced
 from swagent import exit_span, local_span
-from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.asgi.lifespan import App, Receive, Scope, Send
 from swagent.collector.store.trace_records import Span
 from swagent.profile import asyncio_tasks, awaited, trio_tasks
 from swagent.profile.awaited import MAX_NAME, AwaitedTimes
@@ -31,6 +31,8 @@ from swagent.profile.timed_steps import TimedSteps, steps_here
 from swagent.record.limits import MAX_VALUE
 from swagent.record.limits import short as short_text
 from swagent.record.trace.outcome import running_task
+
+from .profiled import ON_ASYNCIO, answer, handling
 
 pytestmark = pytest.mark.anyio
 
@@ -74,28 +76,22 @@ class Peer:
             self._answered.set()
 
 
-def handling(work: Callable[[], Awaitable[object]]) -> Any:
-    """An application that does this before it answers."""
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await work()
-        await send(start())
-        await send(body())
-
-    return app
-
-
 async def entry_of(shop: Traced) -> Span:
     [span] = [span for segment in await shop.segments() for span in segment.spans if span.operation == "GET:/"]
     return span
 
 
+async def tags_of(app: App, **settings: Any) -> dict[str, str]:
+    """The tags of a request, whose time is split and whose tasks are listed."""
+    async with traced(app, **{"time_split_every": 1, "task_tree_every": 1, **settings}) as shop:
+        await call(shop.app, http_scope())
+        assert shop.app.faults.count == 0
+        return tags(await entry_of(shop))
+
+
 async def tasks_of(work: Work) -> list[dict[str, Any]]:
     """The tasks of a request that does this."""
-    async with traced(handling(work), time_split_every=1, task_tree_every=1) as shop:
-        await call(shop.app, http_scope())
-        found = json.loads(tags(await entry_of(shop)).get("tasks", "[]"))
-        assert shop.app.faults.count == 0
+    found = json.loads((await tags_of(handling(work))).get("tasks", "[]"))
     assert [each["id"] for each in found] == [*range(1, len(found) + 1)]
     for each in found:
         assert 0 <= each["begin"] <= each.get("end", each["begin"])
@@ -190,10 +186,8 @@ async def test_a_deadline_is_the_cause_of_all_that_it_cancels(group: Any) -> Non
             assert each["cause"].startswith("deadline of ")
 
 
+@ON_ASYNCIO
 async def test_asyncios_own_timeouts_are_causes() -> None:
-    if on_trio():
-        pytest.skip("asyncio's")
-
     async def work() -> None:
         with contextlib.suppress(asyncio.TimeoutError):
             task = asyncio.create_task(stuck())
@@ -260,8 +254,7 @@ async def test_a_request_that_knows_that_the_client_went_away_says_so() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
             group.cancel_scope.cancel()
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, time_split_every=1, task_tree_every=1) as shop:
         await call(shop.app, http_scope(), REQUEST, DISCONNECT)
@@ -269,10 +262,8 @@ async def test_a_request_that_knows_that_the_client_went_away_says_so() -> None:
     assert seen["cause"] == "cancel() by the request's own task, the client had gone"
 
 
+@ON_ASYNCIO
 async def test_tasks_of_asyncio_name_the_function_that_began_them() -> None:
-    if on_trio():
-        pytest.skip("asyncio's")
-
     async def work() -> None:
         await asyncio.gather(anyio.lowlevel.checkpoint(), anyio.lowlevel.checkpoint())
         await asyncio.create_task(anyio.lowlevel.checkpoint(), name="plain")
@@ -285,20 +276,6 @@ async def test_tasks_of_asyncio_name_the_function_that_began_them() -> None:
         ("asyncio.create_task", "done"), ("asyncio.create_task", "done"),
     ]  # fmt: skip
     assert short(seen, "name")[2:] == [("plain",), ("direct",)]
-
-
-async def test_a_timer_that_cancels_has_no_task_behind_it() -> None:
-    if on_trio():
-        pytest.skip("asyncio's")
-
-    async def work() -> None:
-        task = asyncio.create_task(stuck())
-        await asyncio.sleep(0)  # or the timer may be due before its first step
-        asyncio.get_running_loop().call_later(0.01, task.cancel)
-        await asyncio.wait({task})
-
-    [seen] = await tasks_of(work)
-    assert seen["cause"] == "cancel() by a callback of the loop"
 
 
 async def test_a_scope_that_tries_once_more_has_the_cause_that_it_had() -> None:
@@ -328,31 +305,27 @@ async def test_a_scope_that_tries_once_more_has_the_cause_that_it_had() -> None:
     ]  # fmt: skip
 
 
-async def test_a_cancelled_task_cancels_whoever_awaits_it() -> None:
-    if on_trio():
-        pytest.skip("asyncio's")
-
+@ON_ASYNCIO
+async def test_who_cancelled_a_task_of_asyncio() -> None:
     async def work() -> None:
+        timed = asyncio.create_task(stuck(), name="timed")
         inner = asyncio.create_task(stuck(), name="inner")
-
-        async def wait() -> None:
-            await inner
-
-        outer = asyncio.create_task(wait(), name="outer")
+        outer = asyncio.create_task(asyncio.wait_for(inner, None), name="outer")
         await anyio.wait_all_tasks_blocked()
         inner.cancel()
-        await asyncio.wait({outer})
+        asyncio.get_running_loop().call_later(0.01, timed.cancel)
+        await asyncio.wait({outer, timed})
 
-    seen = await tasks_of(work)
-    assert short(seen, "name", "cause") == [
-        ("inner", "cancel() by the request's own task"), ("outer", "task 1 was cancelled"),
-    ]  # fmt: skip
+    assert short(await tasks_of(work), "name", "cause") == [
+        ("timed", "cancel() by a callback of the loop"),
+        ("inner", "cancel() by the request's own task"),
+        ("outer", "task 2 was cancelled"),
+    ]
 
 
+@ON_ASYNCIO
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="has no eager tasks")
 async def test_eager_tasks_are_in_the_tree() -> None:
-    if on_trio():
-        pytest.skip("asyncio's")
     loop = asyncio.get_running_loop()
     if (3, 13) <= sys.version_info < (3, 13, 3) and not isinstance(loop, asyncio.BaseEventLoop):
         pytest.skip("uvloop and these releases do not agree on eager tasks")
@@ -416,13 +389,10 @@ async def test_a_task_that_the_request_waits_for_still_is_running(group: Any) ->
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         async with group() as (_, begin):
             begin(released.wait, "lasting")
-            await send(start())
-            await send(body())
+            await answer(send)
             released.set()
 
-    async with traced(app, time_split_every=1, task_tree_every=1) as shop:
-        await call(shop.app, http_scope())
-        [seen] = json.loads(tags(await entry_of(shop))["tasks"])
+    [seen] = json.loads((await tags_of(app))["tasks"])
     assert seen["outcome"] == "running"
     assert "end" not in seen
 
@@ -483,9 +453,7 @@ async def test_of_many_tasks_the_first_ones_are_recorded_and_how_many_more_there
             for number in range(count):
                 group.start_soon(anyio.lowlevel.checkpoint, name=f'task \\ "{number}" é')
 
-    async with traced(handling(work), time_split_every=1, task_tree_every=1) as shop:
-        await call(shop.app, http_scope())
-        found = tags(await entry_of(shop))
+    found = await tags_of(handling(work))
     seen = json.loads(found["tasks"])
     assert len(found["tasks"]) <= MAX_VALUE
     assert [each["id"] for each in seen] == [*range(1, len(seen) + 1)]
@@ -494,15 +462,12 @@ async def test_of_many_tasks_the_first_ones_are_recorded_and_how_many_more_there
 
 
 async def test_no_task_no_tag() -> None:
-    async with traced(handling(anyio.lowlevel.checkpoint), time_split_every=1, task_tree_every=1) as shop:
-        await call(shop.app, http_scope())
-        found = tags(await entry_of(shop))
+    found = await tags_of(handling(anyio.lowlevel.checkpoint))
     assert not {"tasks", "tasks.left_out"} & set(found)
 
 
+@ON_ASYNCIO
 async def test_an_exception_that_was_not_looked_at_is_reported_as_before() -> None:
-    if on_trio():
-        pytest.skip("asyncio's")
     reported: list[Any] = []
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
@@ -648,10 +613,8 @@ async def test_a_group_awaits_what_its_first_task_awaits(group: Any) -> None:
     assert seen["GET shop:80"] >= 29
 
 
+@ON_ASYNCIO
 async def test_awaited_tasks_are_followed() -> None:
-    if on_trio():
-        pytest.skip("asyncio's")
-
     peer = Peer()
 
     async def query(name: str) -> None:

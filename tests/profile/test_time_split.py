@@ -13,7 +13,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -22,13 +22,15 @@ import anyio.to_thread
 import pytest
 import sniffio
 
-from asgi.calling import answers, body, call, http_scope, start, tags, traced, websocket_scope
+from asgi.calling import answers, call, http_scope, tags, traced, websocket_scope
 from swagent import exit_span, local_span
 from swagent.acceleration import native
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.profile import light_clock, wait_names
 from swagent.profile.light_clock import LightClock
 from swagent.runtime import recording
+
+from .profiled import ON_ASYNCIO, answer, handling
 
 pytestmark = pytest.mark.anyio
 
@@ -72,8 +74,7 @@ class Timeline:
         self.asleep.set()
         await self.woken.wait()
         self.least[0] += work(self.working / 2)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async def _hold(self) -> None:
         await self.asleep.wait()
@@ -111,66 +112,41 @@ async def test_a_known_mix_is_measured_within_a_tenth() -> None:
         assert seen <= 1.1 * least + between
 
 
-async def test_child_tasks_are_part_of_their_request() -> None:
-    least: list[float] = []
-
-    async def child() -> None:
-        least.append(work(0.02))
-        await anyio.sleep(0.03)
-        least.append(work(0.01))
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(child)
-            group.start_soon(child)
-        await send(start())
-        await send(body())
-
-    async with traced(app, time_split_every=1) as shop:
-        began = time.monotonic()
-        await call(shop.app, http_scope())
-        most = time.monotonic() - began
-        running, ready, awaiting = split(await shop.span())
-    assert running >= sum(least) - ROUNDING
-    assert running + ready + awaiting <= most + 2 * ROUNDING
+async def in_anyios_group(*children: Callable[[], Any]) -> None:
+    async with anyio.create_task_group() as group:
+        for each in children:
+            group.start_soon(each)
 
 
-def _ways_to_begin_tasks() -> list[Any]:
-    async def gather(*children: Callable[[], Awaitable[None]]) -> None:
-        await asyncio.gather(*(each() for each in children))
-
-    async def in_group(*children: Callable[[], Any]) -> None:
-        async with asyncio.TaskGroup() as group:
-            for each in children:
-                group.create_task(each())
-
-    async def eagerly(*children: Callable[[], Any]) -> None:
-        loop, factory = asyncio.get_running_loop(), vars(asyncio)["eager_task_factory"]
-        await asyncio.gather(*(factory(loop, each()) for each in children))
-
-    ways: list[Any] = [gather]
-    ways += [in_group] if sys.version_info >= (3, 11) else []
-    ways += [eagerly] if sys.version_info >= (3, 12) else []
-    return ways
+async def in_group(*children: Callable[[], Any]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for each in children:
+            group.create_task(each())
 
 
-@pytest.mark.parametrize("begin", _ways_to_begin_tasks(), ids=lambda way: way.__name__)
-async def test_whatever_begins_the_tasks_of_asyncio(begin: Any) -> None:
-    if sniffio.current_async_library() == "trio":
-        pytest.skip("asyncio's")
+async def gather(*children: Callable[[], Any]) -> None:
+    await asyncio.gather(*(each() for each in children))
+
+
+async def eagerly(*children: Callable[[], Any]) -> None:
+    loop, factory = asyncio.get_running_loop(), vars(asyncio)["eager_task_factory"]
+    await asyncio.gather(*(factory(loop, each()) for each in children))
+
+
+@pytest.mark.parametrize(
+    ("begin", "since"), [(in_anyios_group, (3, 10)), (gather, (3, 10)), (in_group, (3, 11)), (eagerly, (3, 12))]
+)
+async def test_child_tasks_are_part_of_their_request(begin: Any, since: tuple[int, int]) -> None:
+    if begin is not in_anyios_group and (sniffio.current_async_library() == "trio" or sys.version_info < since):
+        pytest.skip("there is no such way")
     least: list[float] = []
 
     async def child() -> None:
         least.append(work(0.01))
-        await asyncio.sleep(0.01)
+        await anyio.sleep(0.01)
         least.append(work(0.01))
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await begin(child, child)
-        await send(start())
-        await send(body())
-
-    async with traced(app, time_split_every=1) as shop:
+    async with traced(handling(lambda: begin(child, child)), time_split_every=1) as shop:
         began = time.monotonic()
         await call(shop.app, http_scope())
         most = time.monotonic() - began
@@ -197,8 +173,7 @@ async def test_a_timer_that_the_loop_is_late_to_see_was_due(wait: Any) -> None:
         asleep.set()
         await wait(0.02)
         resumed.append(time.monotonic())
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async def hold() -> float:
         await asleep.wait()
@@ -226,8 +201,7 @@ async def test_the_result_of_a_thread_was_there_when_it_called() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         asleep.set()
         await asyncio.get_running_loop().run_in_executor(None, may_answer.wait)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, time_split_every=1) as shop, anyio.create_task_group() as group:
         group.start_soon(call, shop.app, http_scope())
@@ -290,8 +264,7 @@ async def test_collecting_garbage_is_recorded() -> None:
             gc.collect()
         gc.callbacks.remove(note)
         del kept
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, time_split_every=1) as shop:
         await call(shop.app, http_scope())
@@ -322,8 +295,7 @@ async def test_nothing_of_ours_stays_on_the_loop(every: int) -> None:
         if scope["path"] == "/cut-off":
             cut_off.cancel()
             await anyio.sleep(DEADLINE)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     cut_off = anyio.CancelScope()
     before = await _marks_of_the_loop(), len(getattr(gc, "callbacks", ()))
@@ -370,8 +342,7 @@ async def test_only_requests_are_timed_and_none_twice() -> None:
             return
         if scope["path"] == "/outer":
             await call(shop.app, http_scope("/inner"))
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, time_split_every=1) as shop:
         await call(shop.app, websocket_scope("/socket"))
@@ -443,9 +414,8 @@ async def test_a_loop_that_cannot_be_seen_into_costs_no_request(monkeypatch: pyt
     assert shop.app.faults.count == 1
 
 
+@ON_ASYNCIO
 async def test_a_method_that_was_set_on_the_loop_stays() -> None:
-    if sniffio.current_async_library() == "trio":
-        pytest.skip("asyncio's")
     loop: Any = asyncio.get_running_loop()
     calls: list[Any] = []
 
@@ -458,8 +428,7 @@ async def test_a_method_that_was_set_on_the_loop_stays() -> None:
             return inner(callback, *args, **options)
 
         loop.call_soon = theirs
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, time_split_every=1) as shop:
         await call(shop.app, http_scope())
@@ -543,8 +512,7 @@ async def test_a_long_wait_has_the_name_of_its_place_and_the_place_is_looked_at_
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.sleep(0.02)
         await anyio.sleep(0.02)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     monkeypatch.setattr(wait_names, "_names", {})
     monkeypatch.setattr(wait_names, "_name_of", noted)
@@ -563,8 +531,7 @@ async def test_an_open_call_names_the_wait_of_a_request_without_a_span_as_well()
         with exit_span("redis/GET", "cache:6379"):
             await anyio.sleep(0.02)
         await anyio.sleep(0.02)
-        await send(start())
-        await send(body())
+        await answer(send)
 
     async with traced(app, time_split_every=1, task_tree_every=0) as shop:
         await call(shop.app, http_scope())
@@ -580,8 +547,7 @@ async def test_an_open_call_names_the_wait_of_a_request_without_a_span_as_well()
 async def test_a_request_that_waits_for_less_than_a_millisecond_names_nothing() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.lowlevel.checkpoint()
-        await send(start())
-        await send(body())
+        await answer(send)
 
     for _ in range(50):  # a busy machine may make any wait long
         async with traced(app, time_split_every=1, task_tree_every=0) as shop:
