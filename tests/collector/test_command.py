@@ -88,23 +88,18 @@ swagent collector: received 1 segment (0 duplicates), 0 logs, 0 meters; 1 servic
 
 
 @pytest.mark.gate
-async def test_traces_are_printed_live() -> None:
-    with running() as (process, port):
+async def test_traces_are_printed_live_and_quiet_prints_none() -> None:
+    with running() as (process, port), running("--quiet", "--no-page") as (quiet, other):
         await report(port, "s1")
+        await report(other, "s1")
         assert process.stdout is not None
         while process.stdout.readline() != "\n":
             pass
         assert process.stdout.readline() == "Trace t\n"
-
-
-@pytest.mark.gate
-async def test_quiet_prints_no_traces() -> None:
-    with running("--quiet") as (process, port):
-        await report(port, "s1")
-        process.terminate()
-        output, _ = rest(process)
-    assert "Trace" not in output
+        quiet.terminate()
+        output, errors = rest(quiet)
     assert "received 1 segment " in output
+    assert [word for word in ("Trace", "Open the page") if word in output + errors] == []
 
 
 @pytest.mark.gate
@@ -121,22 +116,14 @@ async def test_reader_that_goes_away_ends_it() -> None:
 
 
 @pytest.mark.gate
-def test_port_in_use() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        result = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=50)
-    assert result.returncode == 1
-    assert result.stdout == ""
-    assert result.stderr.startswith(f"swagent collector: cannot listen on 127.0.0.1:{port}: ")
-    assert "--port" in result.stderr
-
-
-@pytest.mark.gate
-def test_missing_extra_is_named() -> None:
-    code = "import sys; sys.modules['grpclib'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
-    assert result.returncode == 1
-    assert "pip install 'swagent[collector]'" in result.stderr
+@pytest.mark.parametrize(
+    ("module", "extra", "options"),
+    [("grpclib", "collector", ()), ("aiokafka", "collector,kafka", ("--kafka", "127.0.0.1:9"))],
+)
+def test_a_missing_extra_is_named(module: str, extra: str, options: tuple[str, ...]) -> None:
+    code = f"import sys; sys.modules['{module}'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
+    result = run_to_end(*options, command=[sys.executable, "-c", code])
+    assert (result.returncode, f"pip install 'swagent[{extra}]'" in result.stderr) == (1, True)
 
 
 def test_command_starts_quickly() -> None:
@@ -145,17 +132,12 @@ def test_command_starts_quickly() -> None:
     assert result.stdout == "set()\n"
 
 
-def test_port_out_of_range() -> None:
-    result = subprocess.run([*COMMAND, "--port", "65536"], capture_output=True, text=True, timeout=50)
-    assert result.returncode == 2
-
-
-def run_to_end(*options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *FREE, *options], capture_output=True, text=True, timeout=50, check=False)
+def run_to_end(*options: str, command: Sequence[str] = COMMAND) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*command, *FREE, *options], capture_output=True, text=True, timeout=50, check=False)
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize("option", ["--http-port", "--page-port"])
+@pytest.mark.parametrize("option", ["--port", "--http-port", "--page-port"])
 def test_every_port_in_use_is_named(option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -208,14 +190,6 @@ async def test_it_ends_while_a_browser_listens() -> None:
 
 
 @pytest.mark.gate
-async def test_no_page() -> None:
-    with running("--no-page", "--quiet") as (process, _):
-        process.terminate()
-        output, errors = rest(process)
-    assert ("Open the page" in output, errors) == (False, "")
-
-
-@pytest.mark.gate
 def test_no_broker_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -225,18 +199,12 @@ def test_no_broker_is_said() -> None:
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("options", [("--max-segments", "0"), ("--max-age", "-1"), ("--max-age", "nan")])
-def test_limits_that_are_none(options: tuple[str, str]) -> None:
-    result = run_to_end(*options)
-    assert (result.returncode, options[0] in result.stderr) == (2, True)
-
-
-@pytest.mark.gate
-def test_the_missing_extra_for_kafka_is_named() -> None:
-    code = "import sys; sys.modules['aiokafka'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, *FREE, "--kafka", "127.0.0.1:9"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
-    assert (result.returncode, "pip install 'swagent[collector,kafka]'" in result.stderr) == (1, True)
+@pytest.mark.parametrize(
+    ("option", "value"), [("--max-segments", "0"), ("--max-age", "-1"), ("--max-age", "nan"), ("--port", "65536")]
+)
+def test_numbers_that_are_none(option: str, value: str) -> None:
+    result = run_to_end(option, value)
+    assert (result.returncode, option in result.stderr) == (2, True)
 
 
 def full(path: Path) -> Store:
