@@ -7,11 +7,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import pytest
 from grpclib.client import Channel
 
 from collector.answers import check_response
 from swagent.collector.api.app import page_app
 from swagent.collector.api.changes import Changes
+from swagent.collector.api.mostly import MostlyIndex
+from swagent.collector.api.newest import NewestTraces
+from swagent.collector.api.traces import traces
 from swagent.collector.server import Collector
 from swagent.collector.store.records import LogLine, Record
 from swagent.collector.store.store import Store
@@ -64,6 +68,25 @@ async def serving(store: Store | None = None) -> AsyncIterator[tuple[Collector, 
         ) as client,
     ):
         yield collector, client
+
+
+def listed(store: Store, sort: str = "newest", limit: int = 50, **filters: Any) -> Any:
+    """A page of the traces of a store."""
+    return traces(store, NewestTraces(store), MostlyIndex(store), filters, sort, limit, "")
+
+
+def noted_reads(store: Store, monkeypatch: pytest.MonkeyPatch, *parts: str) -> list[tuple[str, Any]]:
+    """The queries with all these parts that the store is asked from now on, with their values."""
+    found: list[tuple[str, Any]] = []
+    read = store.read
+
+    def noted(query: str, values: Any = ()) -> Any:
+        if all(each in query for each in parts):
+            found.append((query, values))
+        return read(query, values)
+
+    monkeypatch.setattr(store, "read", noted)
+    return found
 
 
 def shop_and_stock(number: int, error: bool = False) -> list[Segment]:

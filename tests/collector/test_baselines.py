@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from collector.made_traces import Did, Request, made, store_of
+from collector.served import noted_reads
 from collector.test_findings_of_a_trace import payment
 from swagent.collector.api.parameters import Parameters
 from swagent.collector.api.queries import queries
@@ -31,18 +32,9 @@ class Counted(Baselines):
         return self.usual([GET], own).get(GET)
 
 
-def reads_of(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def reads_of(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """The queries for baselines from now on: those that take calls of some operations from many segments."""
-    found: list[str] = []
-    read = store.read
-
-    def counted(query: str, values: Any = ()) -> Any:
-        if "FROM calls" in query and "endpoint IN" in query:
-            found.append(query)
-        return read(query, values)
-
-    monkeypatch.setattr(store, "read", counted)
-    return found
+    return noted_reads(store, monkeypatch, "FROM calls", "endpoint IN")
 
 
 def add(store: Store, durations: Sequence[int]) -> None:
@@ -119,7 +111,7 @@ def test_only_operations_that_are_not_known_are_read(monkeypatch: pytest.MonkeyP
     counted = Counted(store, monkeypatch)
     assert counted.usual([GET]) == {GET: (9, 20)}
     assert counted.usual([GET, select]) == {GET: (9, 20), select: (4, 20)}
-    assert [query.count(":name") for query in counted.reads] == [1, 1]
+    assert [query.count(":name") for query, _ in counted.reads] == [1, 1]
     assert counted.usual([select, GET]) == {GET: (9, 20), select: (4, 20)}
     assert len(counted.reads) == 2
 

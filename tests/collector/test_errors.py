@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from collector.served import START
+from collector.made_traces import store_of
+from collector.served import START, listed
 from swagent.collector.api import failure_index
 from swagent.collector.api.calls import endpoints, services
 from swagent.collector.api.errors import error_group, errors
 from swagent.collector.api.failure_index import FailureIndex
 from swagent.collector.api.failures import Group, exception, failures
-from swagent.collector.api.mostly import MostlyIndex
-from swagent.collector.api.newest import NewestTraces
 from swagent.collector.api.stacks import frames, own_frame
 from swagent.collector.api.trace_failures import trace_failure
-from swagent.collector.api.traces import traces
 from swagent.collector.store.records import LogLine
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
@@ -119,25 +117,18 @@ def test_exceptions_are_grouped_by_kind_and_own_frame() -> None:
     found = ask(store)
     assert (found["total"], found["failures"], found["left_out"]) == (3, 5, 0)
     first = found["groups"][0]
-    assert (first["kind"], first["file"], first["function"], first["line"]) == (
-        "shop.PaymentFailed",
-        "/srv/shop/stock.py",
-        "reserve",
-        9,
-    )
-    assert (first["count"], first["message"], first["first"], first["last"]) == (3, "newest", START, START + 9000)
-    assert first["services"] == ["shop"]
+    assert first == {
+        **first, "kind": "shop.PaymentFailed", "file": "/srv/shop/stock.py", "function": "reserve", "line": 9,
+        "count": 3, "message": "newest", "first": START, "last": START + 9000, "services": ["shop"],
+    }  # fmt: skip
     assert [(each["name"], each["count"]) for each in first["endpoints"]] == [("/pay", 2), ("/other", 1)]
     assert sum(first["trend"]) == 3
     assert [each["function"] for each in found["groups"]] == ["reserve", "reserve", "release"]
 
 
 def test_without_an_exception_status_and_operation_make_the_group() -> None:
-    store = Store()
-    for number, status in enumerate(("500", "500", "503")):
-        store.add(failed(number, tags=(("http.status_code", status),)))
-    store.add(failed(3, operation="/other"))
-    found = ask(store, "count")
+    segments = [failed(number, tags=(("http.status_code", each),)) for number, each in enumerate(("500", "500", "503"))]
+    found = ask(store_of([*segments, failed(3, operation="/other")]), "count")
     assert [(each["kind"], each["status"], each["operation"], each["count"]) for each in found["groups"]] == [
         ("", "500", "/pay", 2),
         ("", "", "/other", 1),
@@ -159,16 +150,11 @@ def test_an_exception_that_passes_several_spans_counts_once() -> None:
 
 
 def test_a_call_that_failed_because_what_it_called_failed_is_not_counted_again() -> None:
-    store = Store()
+    store = store_of([_order()])
     index = FailureIndex(store)
-    asking = Span(0, -1, START, START + 9, "/order", kind="Entry", is_error=True)
-    call = Span(1, 0, START, START + 8, "/pay", "pay:80", "Exit", is_error=True)
-    store.add(Segment("trace-0", "a", "shop", "i", (asking, call)))
     found = errors(store, index, {}, "last")
     assert [each["operation"] for each in found["groups"]] == ["/pay"], "nothing is known of the other side"
-    answer = failed(0, raised())
-    reference = Reference("CrossProcess", "trace-0", "a", 1, "shop", "i", "/order", "pay:80")
-    store.add(replace(answer, spans=(replace(answer.spans[0], references=(reference,)),)))
+    store.add(_answer())
     found = errors(store, index, {}, "last")
     assert [each["kind"] for each in found["groups"]] == ["shop.PaymentFailed"]
 
@@ -186,9 +172,9 @@ def test_a_call_that_failed_because_what_it_called_failed_is_not_counted_again()
     ],
 )
 def test_groups_are_found(filters: dict[str, Any], kinds: list[str]) -> None:
-    store = Store()
-    store.add(failed(0, raised("A", "a card")))
-    store.add(failed(1, raised("B", "a bill"), service="stock", operation="/b"))
+    store = store_of(
+        [failed(0, raised("A", "a card")), failed(1, raised("B", "a bill"), service="stock", operation="/b")]
+    )
     found = ask(store, **filters)
     assert [each["kind"] for each in found["groups"]] == kinds
 
@@ -243,10 +229,7 @@ def test_each_segment_is_read_once_and_what_falls_out_is_forgotten(monkeypatch: 
 
 def test_of_too_many_failures_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failure_index, "MOST", 5)
-    store = Store()
-    for number in range(12):
-        store.add(failed(number, raised(f"E{number}")))
-    found = ask(store)
+    found = ask(store_of([failed(number, raised(f"E{number}")) for number in range(12)]))
     assert (found["failures"], found["forgotten"]) == (5, 7)
     assert [each["kind"] for each in found["groups"]] == ["E11", "E10", "E9", "E8", "E7"]
 
@@ -279,10 +262,7 @@ def test_a_callers_own_exception_that_came_through_counts_at_its_origin() -> Non
 
 
 def test_a_service_counts_the_errors_that_came_through_apart() -> None:
-    store = Store()
-    store.add(_order())
-    store.add(_answer())
-    store.add(failed(7, raised()))
+    store = store_of([_order(), _answer(), failed(7, raised())])
     sums = {each["name"]: (each["errors"], each["through"]) for each in services(store)["services"]}
     assert sums == {"front": (0, 1), "shop": (2, 0)}
     (endpoint,) = endpoints(store, "front")["endpoints"]
@@ -319,10 +299,7 @@ def test_work_after_the_request_fails_by_itself() -> None:
 
 
 def test_the_list_of_traces_names_the_failure() -> None:
-    store = Store()
-    for segment in (_order(), _answer()):
-        store.add(segment)
-    (row,) = traces(store, NewestTraces(store), MostlyIndex(store), {}, "newest", 50, "")["traces"]
+    (row,) = listed(store_of([_order(), _answer()]))["traces"]
     assert row["errors"] == 3
     assert row["failure"] == {
         "count": 1, "kind": "shop.PaymentFailed", "status": "", "service": "shop", "is_handled": False,

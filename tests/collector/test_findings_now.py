@@ -107,22 +107,9 @@ def test_the_code_that_held_the_loop_is_one_row_with_all_that_it_did() -> None:
 def test_code_outside_of_any_request_that_held_the_loop_is_known_by_events() -> None:
     store = store_of(*payments(30, balance=9))
     for number in range(3):
-        begin = START + number * 10_000
-        store.add(
-            Event(
-                f"u{number}",
-                "shop",
-                "shop-1",
-                "",
-                "loop_blocked",
-                "Normal",
-                "",
-                {"frame": FRAME},
-                begin,
-                begin + 300,
-                "GENERAL",
-            )
-        )
+        times = START + number * 10_000, START + number * 10_000 + 300
+        held_by = {"frame": FRAME}
+        store.add(Event(f"u{number}", "shop", "shop-1", "", "loop_blocked", "Normal", "", held_by, *times, "GENERAL"))
     [finding] = look(store).findings
     assert (finding.kind, finding.ms, finding.count, finding.link) == ("blocked_loop", 900, 3, "#/runtime")
     assert "outside of any request" in finding.sentence
@@ -277,10 +264,14 @@ def start(service: str, at: int) -> Event:
     return Event(f"{service}{at}", service, "i", "", "Start", "Normal", "", {}, START + at, START + at, "GENERAL")
 
 
+def got_worse(later: int = 129) -> Store:
+    """Sixty requests, and sixty that take longer."""
+    took = [20] * 60 + [later] * 60
+    return store_of(*(made(Request("shop", "GET:/items", 0, each), at * 100) for at, each in enumerate(took)))
+
+
 def test_what_got_worse_since_a_start() -> None:
-    store = store_of(
-        *(made(Request("shop", "GET:/items", 0, 20 if each < 60 else 129), each * 100) for each in range(120))
-    )
+    store = got_worse()
     assert worse(store) == []
     store.add(start("shop", -1000))
     assert worse(store) == []  # nothing came before the first start
@@ -289,31 +280,20 @@ def test_what_got_worse_since_a_start() -> None:
     assert said([finding]) == [("regression", "shop", "GET:/items")]
     assert "p50 20 ms → 129 ms (60 calls before, 55 after)" in finding.sentence
     assert finding.link == f"#/services?at={START + 5995}"
-
-
-def test_a_start_is_found_among_later_ones_of_many_other_services() -> None:
-    store = store_of(
-        *(made(Request("shop", "GET:/items", 0, 20 if each < 60 else 129), each * 100) for each in range(120))
-    )
-    store.add(start("shop", -1000))
-    store.add(start("shop", 5995))
-    for number in range(40):
+    for number in range(40):  # later ones of many other services
         store.add(start(f"other{number}", 6000 + number))
-    [finding] = worse(store)
-    assert said([finding]) == [("regression", "shop", "GET:/items")]
+    assert said(worse(store)) == [("regression", "shop", "GET:/items")]
 
 
 def test_what_got_worse_since_a_moment_that_was_named() -> None:
-    store = store_of(
-        *(made(Request("shop", "GET:/items", 0, 20 if each < 60 else 129), each * 100) for each in range(120))
-    )
+    store = got_worse()
     [finding] = worse(store, START + 5995)
     assert "(60 calls before, 60 after)" in finding.sentence
     assert worse(store, START + 1000) == []
 
 
 def test_a_start_after_which_nothing_changed_is_no_finding() -> None:
-    store = store_of(*(made(Request("shop", "GET:/items", 0, 20 + each % 5), each * 100) for each in range(120)))
+    store = got_worse(later=21)
     store.add(start("shop", 0))
     store.add(start("shop", 5995))
     assert look(store).findings == []
@@ -343,14 +323,11 @@ def test_only_a_time_that_is_asked_for() -> None:
 
 
 def test_however_many_traces_there_are_few_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store()
-    for operation in range(30):
-        for number in range(20):
-            request = Request(
-                "shop", f"GET:/op{operation}", 0, 900 if number > 15 else 20, [Did("SELECT", 1, 15, "db")]
-            )
-            for segment in made(request, number * 1000):
-                store.add(segment)
+    asked = [Did("SELECT", 1, 15, "db")]
+    store = store_of(*(
+        made(Request("shop", f"GET:/op{operation}", 0, 900 if number > 15 else 20, asked), number * 1000)
+        for operation in range(30) for number in range(20)
+    ))  # fmt: skip
     read: list[str] = []
 
     def trace(trace_id: str) -> list[Segment]:

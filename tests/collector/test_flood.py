@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-from collections.abc import AsyncIterator, Awaitable, Iterable
+from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,6 @@ from collector.served import START, serving
 from collector.test_malformed import send
 from swagent.collector import http_protocol
 from swagent.collector.intake import bodies, connections, json_pieces, messages, room
-from swagent.collector.intake.codec import RawCodec
 from swagent.collector.server import Collector
 from swagent.collector.store import wire_pieces
 from swagent.collector.store.protocol import parse
@@ -35,21 +34,17 @@ pytestmark = pytest.mark.anyio
 EMPTY = 20_000
 
 
-@pytest.fixture
-async def served() -> AsyncIterator[tuple[Collector, httpx.AsyncClient]]:
-    async with (
-        Collector(http_port=0) as collector,
-        httpx.AsyncClient(base_url=f"http://{collector.http_address}", trust_env=False, timeout=30) as client,
-    ):
-        yield collector, client
+Served = tuple[Collector, httpx.AsyncClient]
 
 
 @pytest.fixture
-async def raw() -> AsyncIterator[tuple[Collector, Channel]]:
-    async with Collector() as collector:
-        host, port = collector.address.rsplit(":", 1)
-        async with Channel(host, int(port), codec=RawCodec()) as channel:
-            yield collector, channel
+def served(over_http: Served) -> Served:
+    return over_http
+
+
+async def connected(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = address.rsplit(":", 1)
+    return await asyncio.open_connection(host, int(port))
 
 
 async def turns_during(work: Awaitable[Any]) -> tuple[Any, int]:
@@ -98,7 +93,7 @@ def test_a_small_segment_in_pieces_is_the_same_segment() -> None:
     assert index_bytes(b"") == index(parse("SegmentObject", b""), b"")
 
 
-async def test_many_empty_objects_are_refused_early(served: tuple[Collector, httpx.AsyncClient]) -> None:
+async def test_many_empty_objects_are_refused_early(served: Served) -> None:
     collector, client = served
     for count in (300_000, 2_700_000):
         body = b"[" + b"{}," * count + b"{}]"
@@ -109,7 +104,7 @@ async def test_many_empty_objects_are_refused_early(served: tuple[Collector, htt
     assert collector.store.statistics().received.total() == 0
 
 
-async def test_a_long_list_is_taken_while_the_loop_turns(served: tuple[Collector, httpx.AsyncClient]) -> None:
+async def test_a_long_list_is_taken_while_the_loop_turns(served: Served) -> None:
     collector, client = served
     segments = [
         {"traceId": "t", "traceSegmentId": f'"[{number}]\\', "spans": [{"operationName": "},{" * 5}] * 3}
@@ -122,7 +117,7 @@ async def test_a_long_list_is_taken_while_the_loop_turns(served: tuple[Collector
     assert {len(each.spans) for each in collector.store.segments} == {3}
 
 
-async def test_the_spans_of_a_long_segment_are_taken_one_by_one(served: tuple[Collector, httpx.AsyncClient]) -> None:
+async def test_the_spans_of_a_long_segment_are_taken_one_by_one(served: Served) -> None:
     collector, client = served
     spans = [{"spanId": number, "parentSpanId": number - 1, "operationName": "a" * 20} for number in range(3000)]
     body = {"traceId": "t", "traceSegmentId": "s", "spans": spans}
@@ -132,7 +127,7 @@ async def test_the_spans_of_a_long_segment_are_taken_one_by_one(served: tuple[Co
     assert len(collector.store.segments[0].spans) == 3000
 
 
-async def test_a_long_record_is_translated_beside_the_loop(served: tuple[Collector, httpx.AsyncClient]) -> None:
+async def test_a_long_record_is_translated_beside_the_loop(served: Served) -> None:
     collector, client = served
     tags = [{"key": str(number), "value": "v"} for number in range(2000)]
     answer = await client.post("/v3/logs", json=[{"service": "shop", "tags": {"data": tags}}])
@@ -165,7 +160,7 @@ def test_bytes_that_are_no_list_are_none_in_pieces(monkeypatch: pytest.MonkeyPat
         json_pieces.read(body)
 
 
-async def test_an_element_has_an_end(served: tuple[Collector, httpx.AsyncClient]) -> None:
+async def test_an_element_has_an_end(served: Served) -> None:
     _, client = served
     answer = await client.post("/v3/segments", json=[{"traceId": "x" * json_pieces.MAX_ELEMENT}])
     assert answer.status_code == 413
@@ -173,27 +168,24 @@ async def test_an_element_has_an_end(served: tuple[Collector, httpx.AsyncClient]
 
 
 @pytest.mark.gate
-async def test_a_collection_of_many_meters(raw: tuple[Collector, Channel]) -> None:
-    collector, channel = raw
+async def test_a_collection_of_many_meters(collector: Collector, raw: Channel) -> None:
     first = bytes(
         wire.MeterData(
             single_value=wire.MeterSingleValue("m", [], 1.5), service="shop", service_instance="i1", timestamp=7
         )
     )
     data = b"\x0a" + bytes([len(first)]) + first + b"\x0a\x00" * EMPTY
-    _, turns = await turns_during(send(channel, "MeterReportService/collectBatch", data))
+    _, turns = await turns_during(send(raw, "MeterReportService/collectBatch", data))
     assert turns > EMPTY // messages.AT_ONCE
     assert collector.store.statistics().received["meters"] == EMPTY + 1
     assert {(each.service, each.timestamp) for each in collector.store.meters} == {("shop", 7)}
 
 
-async def test_many_messages_in_one_frame(raw: tuple[Collector, Channel]) -> None:
-    collector, channel = raw
-    _, turns = await turns_during(send(channel, "ManagementService/keepAlive", b""))
+async def test_many_messages_in_one_frame(collector: Collector, raw: Channel) -> None:
     path = "/skywalking.v3.LogReportService/collect"
 
     async def flood() -> None:
-        async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
+        async with raw.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
             await stream.send_request()
             await stream._stream.send_data(struct.pack(">?I", False, 0) * 3000)
             await stream.end()
@@ -204,8 +196,7 @@ async def test_many_messages_in_one_frame(raw: tuple[Collector, Channel]) -> Non
     assert collector.store.statistics().received["logs"] == 3000
 
 
-async def test_a_record_of_too_many_parts(raw: tuple[Collector, Channel]) -> None:
-    collector, channel = raw
+async def test_a_record_of_too_many_parts(collector: Collector, raw: Channel) -> None:
     labels = b"\x12\x00" * (wire_pieces.MAX_PARTS + 1)
     value = b"\x0a" + _length(labels) + labels
     span = b"\x52\x00" * (wire_pieces.MAX_PARTS + 1)
@@ -214,7 +205,7 @@ async def test_a_record_of_too_many_parts(raw: tuple[Collector, Channel]) -> Non
         ("TraceSegmentReportService/collect", b"\x1a" + _length(span) + span),
     ):
         with pytest.raises(GRPCError) as refused:
-            await send(channel, path, data)
+            await send(raw, path, data)
         assert refused.value.status is Status.INVALID_ARGUMENT
         assert "20,000 parts" in (refused.value.message or "")
     assert len(collector.store.meters) == 0
@@ -228,37 +219,26 @@ def _length(data: bytes) -> bytes:
     return bytes([*length, size])
 
 
-@pytest.mark.gate
-async def test_a_large_segment_over_grpc(raw: tuple[Collector, Channel]) -> None:
-    collector, channel = raw
-    segment = big_segment()
-    _, turns = await turns_during(send(channel, "TraceSegmentReportService/collect", bytes(segment)))
-    assert turns > 5
-    assert len(collector.store.segments[0].spans) == 5000
-
-
-async def test_a_collection_is_kept_up_to_what_is_malformed(raw: tuple[Collector, Channel]) -> None:
-    collector, channel = raw
+async def test_a_collection_is_kept_up_to_what_is_malformed(collector: Collector, raw: Channel) -> None:
     good = bytes(wire.SegmentCollection([wire.SegmentObject("t", "s")]))
     with pytest.raises(GRPCError) as refused:
-        await send(channel, "TraceSegmentReportService/collectInSync", good + b"\x0a\x02\x08\x01")
+        await send(raw, "TraceSegmentReportService/collectInSync", good + b"\x0a\x02\x08\x01")
     assert refused.value.status is Status.INVALID_ARGUMENT
     assert "SegmentCollection" in (refused.value.message or "")
     assert [each.segment_id for each in collector.store.segments] == ["s"]
 
 
 async def half_sent(collector: Collector, sizes: Iterable[int], sent: int) -> list[asyncio.StreamWriter]:
-    host, port = collector.http_address.rsplit(":", 1)
     writers: list[asyncio.StreamWriter] = []
     for size in sizes:
-        _, writer = await asyncio.open_connection(host, int(port))
+        _, writer = await connected(collector.http_address)
         writer.write(f"POST /v3/segments HTTP/1.1\r\nhost: a\r\ncontent-length: {size}\r\n\r\n".encode() + b" " * sent)
         await writer.drain()
         writers.append(writer)
     return writers
 
 
-async def test_half_sent_bodies_have_little_room(served: tuple[Collector, httpx.AsyncClient]) -> None:
+async def test_half_sent_bodies_have_little_room(served: Served) -> None:
     """Their room is taken when the head says their size. What is small is taken still."""
     collector, client = served
     writers = await half_sent(collector, [room.MAX_BODY] * 4, 1)
@@ -288,8 +268,7 @@ async def first_line(collector: Collector, request: str, rest: str) -> bytes:
     :param rest: of the head, and of the body what comes
     """
     address = collector.page_address if "/api/" in request else collector.http_address
-    host, port = address.rsplit(":", 1)
-    reader, writer = await asyncio.open_connection(host, int(port))
+    reader, writer = await connected(address)
     writer.write(f"{request} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{rest}".encode())
     try:
         return await reader.readline()
@@ -326,28 +305,22 @@ async def until_closed(reader: asyncio.StreamReader) -> None:
         await reader.read()
 
 
-async def test_a_head_has_an_end_in_time(
-    served: tuple[Collector, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_head_has_an_end_in_time(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     collector, _ = served
     monkeypatch.setattr(http_protocol, "HEAD_SECONDS", 0.02)
-    host, port = collector.http_address.rsplit(":", 1)
-    reader, writer = await asyncio.open_connection(host, int(port))
+    reader, writer = await connected(collector.http_address)
     writer.write(b"POST /v3/segm")
     await until_closed(reader)
     writer.close()
 
 
-async def test_connections_have_an_end(
-    served: tuple[Collector, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_connections_have_an_end(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     collector, _ = served
     monkeypatch.setattr(http_protocol, "MAX_CONNECTIONS", 2)
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
     for address in (collector.http_address, collector.address):
-        host, port = address.rsplit(":", 1)
-        open_ones = [await asyncio.open_connection(host, int(port)) for _ in range(2)]
-        reader, writer = await asyncio.open_connection(host, int(port))
+        open_ones = [await connected(address) for _ in range(2)]
+        reader, writer = await connected(address)
         await until_closed(reader)
         for _, each in open_ones:
             assert not each.is_closing()
@@ -356,14 +329,13 @@ async def test_connections_have_an_end(
 
 
 async def test_a_message_over_grpc_has_an_end_in_time(
-    raw: tuple[Collector, Channel], monkeypatch: pytest.MonkeyPatch
+    collector: Collector, raw: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, channel = raw
     monkeypatch.setattr("swagent.collector.intake.message_reader.BODY_SECONDS", 0.02)
     path = "/skywalking.v3.TraceSegmentReportService/collect"
 
     async def send_half() -> None:
-        async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
+        async with raw.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
             await stream.send_request()
             await stream._stream.send_data(struct.pack(">?I", False, 9) + b"x")
             await stream.recv_message()
@@ -374,7 +346,7 @@ async def test_a_message_over_grpc_has_an_end_in_time(
 
 
 @pytest.mark.gate
-async def test_the_stop_does_not_wait_for_a_flood(served: tuple[Collector, httpx.AsyncClient]) -> None:
+async def test_the_stop_does_not_wait_for_a_flood(served: Served) -> None:
     collector, client = served
     segments = [{"traceId": "t", "traceSegmentId": str(number), "spans": [{}] * 50} for number in range(5000)]
     body = json.dumps(segments).encode()
@@ -405,16 +377,15 @@ async def test_a_trace_of_very_many_spans_is_shown_while_the_loop_turns() -> Non
     assert turns > 500
 
 
-async def test_half_sent_messages_have_little_room(raw: tuple[Collector, Channel]) -> None:
+async def test_half_sent_messages_have_little_room(collector: Collector, raw: Channel) -> None:
     """The prefix of a message says its size: the fifth of the largest ones is refused, and small ones are taken."""
-    collector, channel = raw
     path = "/skywalking.v3.TraceSegmentReportService/collect"
     begin = struct.pack(">?I", False, room.MAX_BODY) + b"x"
     refused: list[GRPCError] = []
 
     async def send_half(done: anyio.Event) -> None:
         try:
-            async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
+            async with raw.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
                 await stream.send_request()
                 await stream._stream.send_data(begin)
                 await stream.recv_message()
@@ -429,17 +400,16 @@ async def test_half_sent_messages_have_little_room(raw: tuple[Collector, Channel
         with anyio.fail_after(20):
             await done.wait()
         assert [error.status for error in refused] == [Status.RESOURCE_EXHAUSTED]
-        assert await send(channel, "TraceSegmentReportService/collect", bytes(wire.SegmentObject("t", "s"))) == b""
+        assert await send(raw, "TraceSegmentReportService/collect", bytes(wire.SegmentObject("t", "s"))) == b""
         group.cancel_scope.cancel()
     assert len(collector.store.segments) == 1
 
 
 @pytest.mark.gate
 async def test_one_large_message_at_a_time_is_parsed(
-    raw: tuple[Collector, Channel], monkeypatch: pytest.MonkeyPatch
+    collector: Collector, raw: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The loop shares the interpreter with one thread, however many large messages come."""
-    collector, channel = raw
     original, running = messages._parse_large, list[int]()
 
     def parse_alone(name: str, data: bytes) -> Any:
@@ -455,5 +425,5 @@ async def test_one_large_message_at_a_time_is_parsed(
         for number in range(5):
             segment = big_segment(1000)
             segment.trace_segment_id = f"s{number}"
-            group.start_soon(send, channel, "TraceSegmentReportService/collect", bytes(segment))
+            group.start_soon(send, raw, "TraceSegmentReportService/collect", bytes(segment))
     assert len(collector.store.segments) == 5

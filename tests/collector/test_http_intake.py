@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -40,16 +39,12 @@ SEGMENT = {
 }
 
 
-@pytest.fixture
-async def served() -> AsyncIterator[tuple[Collector, httpx.AsyncClient]]:
-    async with (
-        Collector(http_port=0) as collector,
-        httpx.AsyncClient(base_url=f"http://{collector.http_address}", trust_env=False) as client,
-    ):
-        yield collector, client
-
-
 Served = tuple[Collector, httpx.AsyncClient]
+
+
+@pytest.fixture
+def served(over_http: Served) -> Served:
+    return over_http
 
 
 async def test_segments(served: Served) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import pytest
@@ -14,7 +13,6 @@ from grpclib.exceptions import GRPCError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swagent.collector.intake.codec import RawCodec
 from swagent.collector.server import Collector
 from swagent.collector.store.protocol import described, parse
 from swagent.collector.store.wire_check import check
@@ -35,13 +33,6 @@ BAD = [
     pytest.param(b"\x0b\x0c", id="group"),
     pytest.param(b"\x00\x00", id="field number zero"),
 ]
-
-
-@pytest.fixture
-async def raw(collector: Collector) -> AsyncIterator[Channel]:
-    host, port = collector.address.rsplit(":", 1)
-    async with Channel(host, int(port), codec=RawCodec()) as channel:
-        yield channel
 
 
 async def send(channel: Channel, path: str, *messages: bytes) -> bytes | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from collector.served import START
+from collector.served import START, noted_reads
 from swagent.collector.api import newest as newest_module
 from swagent.collector.api.mostly import MostlyIndex
 from swagent.collector.api.newest import NewestTraces
@@ -23,8 +23,9 @@ def _segment(number: int, start: int) -> Segment:
     return Segment(f"trace-{number}", f"segment-{number}", "shop", "shop-1", (span,))
 
 
-def _ids(store: Store, newest: NewestTraces, sort: str = "newest", **filters: Any) -> list[str]:
-    return [each["trace_id"] for each in traces(store, newest, MostlyIndex(store), filters, sort, LIMIT, "")["traces"]]
+def _ids(store: Store, newest: NewestTraces, **filters: Any) -> list[str]:
+    found = traces(store, newest, MostlyIndex(store), filters, "newest", LIMIT, "")
+    return [each["trace_id"] for each in found["traces"]]
 
 
 @pytest.fixture(autouse=True)
@@ -46,41 +47,17 @@ def test_they_are_those_that_began_last(seed: int) -> None:
             assert _ids(store, newest) == _ids(store, newest, min_ms=0)
 
 
-def test_the_first_answer_looks_at_the_others_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_others_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
+    newest = NewestTraces(store)
     for number in range(100):
         store.add(_segment(number, START + number))
-    queries: list[tuple[str, Any]] = []
-    read = store.read
-
-    def noted(query: str, values: Any = ()) -> Any:
-        queries.append((query, values))
-        return read(query, values)
-
-    monkeypatch.setattr(store, "read", noted)
-    newest = NewestTraces(store)
-    answer = traces(store, newest, MostlyIndex(store), {}, "newest", LIMIT, "")
-    assert answer["total"] == 100
+    queries = noted_reads(store, monkeypatch)
+    assert traces(store, newest, MostlyIndex(store), {}, "newest", LIMIT, "")["total"] == 100
     assert sum("count(DISTINCT trace)" in query for query, _ in queries) == 1
     assert [values for query, values in queries if query.startswith("SELECT max(start)")] == [(96, 96)]
-
-
-def test_the_others_are_not_looked_at_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store()
-    newest = NewestTraces(store)
-    for number in range(100):
-        store.add(_segment(number, START + number))
-    _ids(store, newest)
-    looked: list[tuple[int, int]] = []
-    read = store.read
-
-    def noted(query: str, values: Any = ()) -> Any:
-        if "max(start)" in query:
-            looked.append(values)
-        return read(query, values)
-
-    monkeypatch.setattr(store, "read", noted)
+    queries.clear()
     store.add(_segment(100, START + 100))
     assert _ids(store, newest) == ["trace-100", "trace-99", "trace-98"]
-    ((above, up_to),) = looked
+    ((above, up_to),) = [values for query, values in queries if "max(start)" in query]
     assert up_to - above == 1

@@ -9,9 +9,8 @@ from typing import Any
 
 import httpx
 import pytest
-from grpclib.client import Channel
 
-from collector.served import line, serving, shop_and_stock
+from collector.served import channel_to, line, serving, shop_and_stock
 from swagent.collector.api import stack_tree
 from swagent.collector.api.frames import is_library
 from swagent.collector.api.profile_order import MAX_BODY
@@ -42,8 +41,7 @@ async def ask(
     collector: Collector, service: str = "shop", instance: str = "i1", since: int = 0
 ) -> list[dict[str, str]]:
     """The commands for an agent that asks over gRPC."""
-    host, port = collector.address.rsplit(":", 1)
-    async with Channel(host, int(port)) as channel:
+    async with channel_to(collector) as channel:
         query = wire.ProfileTaskCommandQuery(service, instance, since)
         answer = await wire.ProfileTaskStub(channel).get_profile_task_commands(query)
     assert {each.command for each in answer.commands} <= {"ProfileTaskQuery"}

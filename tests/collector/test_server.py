@@ -13,6 +13,7 @@ from grpclib.client import Channel
 from grpclib.const import Cardinality, Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 
+from collector.served import channel_to
 from kit.stopwatch import Stopwatch
 from swagent.collector.intake.connections import TrackingServer
 from swagent.collector.server import Collector
@@ -25,11 +26,6 @@ from swagent_proto import messages as wire
 pytestmark = pytest.mark.anyio
 
 
-def connect(collector: Collector) -> Channel:
-    host, port = collector.address.rsplit(":", 1)
-    return Channel(host, int(port))
-
-
 async def report(channel: Channel, segment_id: str, metadata: dict[str, str] | None = None) -> None:
     segment = wire.SegmentObject("t", segment_id)
     await wire.TraceSegmentReportServiceStub(channel).collect([segment], metadata=metadata, timeout=5)
@@ -37,7 +33,7 @@ async def report(channel: Channel, segment_id: str, metadata: dict[str, str] | N
 
 @pytest.mark.parametrize("metadata", [{}, {"authentication": "wrong"}, {"authentication": "sesam2"}])
 async def test_wrong_token_is_denied(metadata: dict[str, str]) -> None:
-    async with Collector(token="sesam") as collector, connect(collector) as channel:
+    async with Collector(token="sesam") as collector, channel_to(collector) as channel:
         with pytest.raises(GRPCError) as denied:
             await report(channel, "s1", metadata)
         assert denied.value.status is Status.PERMISSION_DENIED
@@ -62,7 +58,7 @@ async def test_restart_on_the_same_port_with_open_connections_and_streams() -> N
     collector = Collector()
     async with collector:
         address = collector.address
-        channel = connect(collector)
+        channel = channel_to(collector)
         await report(channel, "s1")
         hanging = asyncio.create_task(open_stream(channel))
         await collector.store.wait_for(lambda store: len(store.logs) == 1)
@@ -83,7 +79,7 @@ async def test_restart_on_the_same_port_with_open_connections_and_streams() -> N
 
 @pytest.mark.gate
 async def test_flood_on_a_stream_leaves_room_for_others() -> None:
-    async with Collector() as collector, connect(collector) as flooding, connect(collector) as other:
+    async with Collector() as collector, channel_to(collector) as flooding, channel_to(collector) as other:
         path = "/skywalking.v3.TraceSegmentReportService/collect"
         async with flooding.request(path, Cardinality.STREAM_UNARY, wire.SegmentObject, wire.Commands) as stream:
             spans = [wire.SpanObject(operation_name="/a") for _ in range(20)]

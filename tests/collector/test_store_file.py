@@ -15,6 +15,7 @@ from grpclib.client import Channel
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
+from collector.served import channel_to
 from swagent.collector.server import Collector
 from swagent.collector.store import contents, ring
 from swagent.collector.store.database import StoreError
@@ -191,19 +192,17 @@ async def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
 
 async def test_a_full_disk_is_answered_and_nothing_is_acknowledged(tmp_path: Path) -> None:
     store = Store(path=str(tmp_path / "store.db"))
-    async with Collector(store=store) as collector:
-        host, port = collector.address.rsplit(":", 1)
-        async with Channel(host, int(port)) as channel:
-            stub = wire.TraceSegmentReportServiceStub(channel)
-            await stub.collect([wire.SegmentObject("t", "before")])
-            store.read("PRAGMA max_page_count=1")  # as many as there are: no room for another
-            large = wire.SegmentObject("t", "large", [wire.SpanObject(operation_name="x" * 500_000)])
-            with pytest.raises(GRPCError) as refused:
-                await stub.collect([large])
-            assert refused.value.status is Status.UNAVAILABLE
-            assert "full" in (refused.value.message or "")
-            store.read("PRAGMA max_page_count=100000")
+    async with Collector(store=store) as collector, channel_to(collector) as channel:
+        stub = wire.TraceSegmentReportServiceStub(channel)
+        await stub.collect([wire.SegmentObject("t", "before")])
+        store.read("PRAGMA max_page_count=1")  # as many as there are: no room for another
+        large = wire.SegmentObject("t", "large", [wire.SpanObject(operation_name="x" * 500_000)])
+        with pytest.raises(GRPCError) as refused:
             await stub.collect([large])
+        assert refused.value.status is Status.UNAVAILABLE
+        assert "full" in (refused.value.message or "")
+        store.read("PRAGMA max_page_count=100000")
+        await stub.collect([large])
     assert [kept.segment_id for kept in store.segments] == ["before", "large"]
     assert store.statistics().duplicates == 0, "what was refused is no duplicate when it comes again"
     store.close()

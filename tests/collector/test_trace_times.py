@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from collector.served import START, Api
+from collector.served import START, Api, noted_reads
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
 from swagent.collector.view import render
@@ -209,16 +209,9 @@ async def test_the_newest_are_found_by_a_short_look_or_a_long_one(
 ) -> None:
     for number in arrivals:
         api.add(*order(number))
-    queries: list[str] = []
-    read = api.store.read
-
-    def counted(query: str, *values: Any) -> Any:
-        queries.append(query)
-        return read(query, *values)
-
-    monkeypatch.setattr(api.store, "read", counted)
+    matching = noted_reads(api.store, monkeypatch, "matching")
     answer = await api("traces", limit=10)
-    assert any("matching" in query for query in queries) != is_short
+    assert bool(matching) != is_short
     expected = [f"order-{number}" for number in sorted(arrivals, reverse=True)]
     assert [row["trace_id"] for row in answer["traces"]] == expected[:10]
     assert answer["total"] == len(arrivals)
