@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from collector.made_traces import store_of
 from collector.served import START
 from swagent.collector.api.calls import endpoints, services
 from swagent.collector.api.compare import compare, median
@@ -89,37 +90,29 @@ def test_endpoints_before_and_after() -> None:
 
 
 def test_the_median_trace_of_an_endpoint_is_another_one_that_did_not_fail() -> None:
-    store = Store()
-    for number, took in enumerate((10, 50, 20, 30, 40, 900)):
-        store.add(request(number, START, took, error=took == 900))
+    times = enumerate((10, 50, 20, 30, 40, 900))
+    store = store_of([request(number, START, took, error=took == 900) for number, took in times])
     found = median(store, "shop", "/orders", "trace-0")
     assert (found["trace_id"], found["duration"], found["calls"]) == ("trace-3", 30, 4)
     assert median(store, "shop", "/nothing", "trace-0")["trace_id"] is None
-    alone = Store()
-    alone.add(request(1, START, 10))
+    alone = store_of([request(1, START, 10)])
     assert median(alone, "shop", "/orders", "trace-1")["calls"] == 0
 
 
 def test_a_service_that_is_silent_has_no_rate() -> None:
-    store = Store()
-    for number in range(300):
-        store.add(request(number, START + number * 1000, 10))
+    store = store_of([request(number, START + number * 1000, 10) for number in range(300)])
     last = START + 299_000
     for silence, rate in ((0, 60.0), (150, 30.0), (480, 0.0)):
         (shop,) = services(store, now=last / 1000 + silence)["services"]
         assert shop["calls_per_minute"] == pytest.approx(rate, rel=0.05)
         assert (shop["calls"], shop["last_call"]) == (300, last)
-    young = Store()
-    for number in range(20):
-        young.add(request(number, START + number * 100, 10))
+    young = store_of([request(number, START + number * 100, 10) for number in range(20)])
     (shop,) = services(young, now=START / 1000 + 2)["services"]
     assert shop["calls_per_minute"] == 20, "of a minute at least"
 
 
 def test_a_window_of_time() -> None:
-    store = Store()
-    for number in range(100):
-        store.add(request(number, START + number * 6000, 10 if number < 50 else 100))
+    store = store_of([request(each, START + each * 6000, 10 if each < 50 else 100) for each in range(100)])
     now = START / 1000 + 600
     whole = services(store, now=now)
     assert (whole["services"][0]["calls"], whole["services"][0]["p95"]) == (100, 100)

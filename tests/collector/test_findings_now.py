@@ -264,14 +264,16 @@ def start(service: str, at: int) -> Event:
     return Event(f"{service}{at}", service, "i", "", "Start", "Normal", "", {}, START + at, START + at, "GENERAL")
 
 
-def got_worse(later: int = 129) -> Store:
-    """Sixty requests, and sixty that take longer."""
-    took = [20] * 60 + [later] * 60
+def store_with(took: Sequence[int]) -> Store:
+    """Requests that took so long."""
     return store_of(*(made(Request("shop", "GET:/items", 0, each), at * 100) for at, each in enumerate(took)))
 
 
+WORSE = [20] * 60 + [129] * 60
+
+
 def test_what_got_worse_since_a_start() -> None:
-    store = got_worse()
+    store = store_with(WORSE)
     assert worse(store) == []
     store.add(start("shop", -1000))
     assert worse(store) == []  # nothing came before the first start
@@ -286,14 +288,14 @@ def test_what_got_worse_since_a_start() -> None:
 
 
 def test_what_got_worse_since_a_moment_that_was_named() -> None:
-    store = got_worse()
+    store = store_with(WORSE)
     [finding] = worse(store, START + 5995)
     assert "(60 calls before, 60 after)" in finding.sentence
     assert worse(store, START + 1000) == []
 
 
 def test_a_start_after_which_nothing_changed_is_no_finding() -> None:
-    store = got_worse(later=21)
+    store = store_with([20, 21, 22, 23, 24] * 24)
     store.add(start("shop", 0))
     store.add(start("shop", 5995))
     assert look(store).findings == []

@@ -37,12 +37,6 @@ COMMAND = ("-m", "swagent", "collector", "--mcp")
 FREE = ("--port", "0", "--http-port", "0")
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    """The collector is asyncio only."""
-    return "asyncio"
-
-
 def fill(store: Store, *more: list[Segment]) -> None:
     """Slow and failed requests, a usual one, and a line of a log."""
     slow = made(payment(3170, 160), 20_000, "slow")
@@ -76,9 +70,13 @@ def text_of(result: CallToolResult) -> str:
 
 
 @asynccontextmanager
-async def http_client(page: str) -> AsyncGenerator[Client, None]:
-    async with Client(f"http://{page}/mcp") as client:
-        yield client
+async def over_http(*more: list[Segment], is_empty: bool = False) -> AsyncGenerator[tuple[Store, Client], None]:
+    """A client of a collector with these traces besides the usual ones."""
+    async with serving() as (collector, _):
+        if not is_empty:
+            fill(collector.store, *more)
+        async with Client(f"http://{collector.page_address}/mcp") as client:
+            yield collector.store, client
 
 
 @asynccontextmanager
@@ -89,10 +87,8 @@ async def over_stdio(*options: str) -> AsyncGenerator[Client, None]:
 
 
 async def test_a_planted_incident_is_found_in_one_call() -> None:
-    async with serving() as (collector, _):
-        fill(collector.store)
-        async with http_client(collector.page_address) as client:
-            found = text_of(await client.call_tool("findings", {}))
+    async with over_http() as (_, client):
+        found = text_of(await client.call_tool("findings", {}))
     first, second, third = found.splitlines()
     assert first == "2 findings in 102 requests, those first that explain most."
     assert second.startswith("1. slow dependency: 95 % · payments → ledger-db:5432 · SELECT balance · 3.17 s")
@@ -115,25 +111,21 @@ QUESTIONS: Mapping[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.gate
 async def test_each_tool_answers_over_http() -> None:
     assert set(QUESTIONS) == {tool.name for tool in TOOLS}
-    async with serving() as (collector, _):
-        fill(collector.store, large())
-        async with http_client(collector.page_address) as client:
-            offered = await client.list_tools()
-            assert [tool.name for tool in offered.tools] == [tool.name for tool in TOOLS]
-            assert len(offered.tools) <= 8
-            for name, (arguments, words) in QUESTIONS.items():
-                result = await client.call_tool(name, arguments)
-                assert not result.is_error
-                assert words in text_of(result), (name, text_of(result))
+    async with over_http(large()) as (_, client):
+        offered = await client.list_tools()
+        assert [tool.name for tool in offered.tools] == [tool.name for tool in TOOLS]
+        assert len(offered.tools) <= 8
+        for name, (arguments, words) in QUESTIONS.items():
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error
+            assert words in text_of(result), (name, text_of(result))
 
 
 async def test_no_number_is_made_of_what_is_not_known() -> None:
-    async with serving() as (collector, _):
-        fill(collector.store)
-        collector.store.add(Segment("t", "s", "worker", "worker-1", (Span(0, -1, 1, 2, "tick"),)))
-        async with http_client(collector.page_address) as client:
-            services = text_of(await client.call_tool("services", {}))
-            changes = text_of(await client.call_tool("compare", {"minutes_ago": 1}))
+    async with over_http() as (store, client):
+        store.add(Segment("t", "s", "worker", "worker-1", (Span(0, -1, 1, 2, "tick"),)))
+        services = text_of(await client.call_tool("services", {}))
+        changes = text_of(await client.call_tool("compare", {"minutes_ago": 1}))
     assert "worker: no calls, last seen " in services
     assert "unknown" in changes, "all calls are on one side"
     assert "None" not in services + changes
@@ -141,10 +133,8 @@ async def test_no_number_is_made_of_what_is_not_known() -> None:
 
 @pytest.mark.gate
 async def test_a_trace_of_5000_spans_is_explained_within_the_bound() -> None:
-    async with serving() as (collector, _):
-        fill(collector.store, large())
-        async with http_client(collector.page_address) as client:
-            text = text_of(await client.call_tool("trace", {"trace_id": "large"}))
+    async with over_http(large()) as (_, client):
+        text = text_of(await client.call_tool("trace", {"trace_id": "large"}))
     assert len(text.encode()) <= MOST_BYTES
     head, culprit, *rows = text.splitlines()
     assert "4010 ms, 4,998 spans of shop, service-0, service-1" in head
@@ -180,7 +170,7 @@ async def test_an_answer_says_how_much_is_left_out() -> None:
     ],
 )
 async def test_a_wrong_question_is_answered_with_a_remedy(name: str, arguments: dict[str, Any], words: str) -> None:
-    async with serving() as (collector, _), http_client(collector.page_address) as client:
+    async with over_http(is_empty=True) as (_, client):
         result = await client.call_tool(name, arguments)
     assert result.is_error
     assert words in text_of(result)
