@@ -17,12 +17,11 @@ import pytest
 
 from asgi.calling import call, http_scope, tags, traced
 from swagent import current_span, local_span
-from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.collector.store.trace_records import Span
 from swagent.profile.long_steps import LongSteps
 from swagent.profile.loop_watch import LoopWatch
 
-from .profiled import answer
+from .profiled import handling
 
 pytestmark = pytest.mark.anyio
 
@@ -44,12 +43,11 @@ def compute_until(event: str) -> None:
 async def logs_of(work: Callable[[], object], limit: float) -> tuple[Span, list[dict[str, str]]]:
     """The span of a request that does this in one step after a wait, and its logs."""
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def wait_and_work() -> None:
         await anyio.lowlevel.checkpoint()
         work()
-        await answer(send)
 
-    async with traced(app, loop_block_limit=limit) as shop:
+    async with traced(handling(wait_and_work), loop_block_limit=limit) as shop:
         await call(shop.app, http_scope("/report"))
         [segment] = await shop.segments()
     [span] = [each for each in segment.spans if each.kind == "Entry"]

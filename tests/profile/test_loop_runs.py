@@ -17,12 +17,11 @@ import uvloop
 from asgi.calling import call, http_scope, tags, traced
 from record.recorded import Recorder, recording
 from swagent import entry_span, local_span
-from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.collector.store.trace_records import Span
 from swagent.profile import loop_runs
 from swagent.profile.loop_runs import LoopRuns
 
-from .profiled import answer
+from .profiled import handling
 
 OWNER: Any = getattr(asyncio, "Runner", asyncio.events)
 NAME = "__enter__" if sys.version_info >= (3, 11) else "new_event_loop"
@@ -47,11 +46,7 @@ def ask_each(count: int) -> None:
 async def spans_of(work: Callable[[], object]) -> dict[str, Span]:
     """The spans of a request that does this in a worker thread, by their names."""
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await anyio.to_thread.run_sync(work)
-        await answer(send)
-
-    async with traced(app) as shop:
+    async with traced(handling(lambda: anyio.to_thread.run_sync(work))) as shop:
         await call(shop.app, http_scope("/report"))
         [segment] = await shop.segments()
     return {each.operation: each for each in segment.spans}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -31,7 +31,7 @@ from swagent.record import events as recorded
 from swagent.signals import Signal
 from swagent_proto.messages import Event, MeterDataCollection
 
-from .profiled import answer
+from .profiled import answer, handling
 
 pytestmark = pytest.mark.anyio
 
@@ -51,6 +51,13 @@ def block_until_released(seconds: float = 0.0) -> None:
 
 async def _by_operation(shop: Any) -> dict[str, Span]:
     return {span.operation: span for segment in await shop.segments() for span in segment.spans}
+
+
+async def _spans_of(work: Callable[[], Awaitable[object]]) -> dict[str, Span]:
+    """The spans of a request that does this, by their names."""
+    async with traced(handling(work), loop_block_limit=LIMIT) as shop:
+        await call(shop.app, http_scope("/"))
+        return await _by_operation(shop)
 
 
 async def test_a_task_that_blocks_is_recorded_with_its_stack_and_one_that_waits_with_its_time() -> None:
@@ -220,14 +227,11 @@ async def test_a_request_that_is_seen_in_its_first_step_after_the_hold_waited(mo
 
 
 async def test_the_span_that_is_active_is_the_one_that_blocks() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def work() -> None:
         with exit_span("slow driver", "db:5432"):
             block_until_released()
-        await answer(send)
 
-    async with traced(app, loop_block_limit=LIMIT) as shop:
-        await call(shop.app, http_scope("/"))
-    found = await _by_operation(shop)
+    found = await _spans_of(work)
     assert "loop.blocked" in tags(found["slow driver"])
     assert "loop.blocked" not in tags(found["GET:/"])
 
@@ -239,18 +243,12 @@ def test_a_loop_of_the_programs_own_is_watched(backend: str, use_uvloop: bool) -
     if use_uvloop and (backend == "trio" or find_spec("uvloop") is None):
         pytest.skip("no such loop")
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def work() -> None:
         await anyio.sleep(0.05)
         block_until_released()
-        await answer(send)
-
-    async def main() -> dict[str, Span]:
-        async with traced(app, loop_block_limit=LIMIT) as shop:
-            await call(shop.app, http_scope("/"))
-            return await _by_operation(shop)
 
     options = {"use_uvloop": use_uvloop} if backend == "asyncio" else {}
-    found = anyio.run(main, backend=backend, backend_options=options)
+    found = anyio.run(_spans_of, work, backend=backend, backend_options=options)
     assert "loop.blocked" in tags(found["GET:/"])
 
 

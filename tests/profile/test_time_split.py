@@ -13,7 +13,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -495,8 +495,19 @@ def test_the_names_of_waits_are_asked_for_the_long_ones_only() -> None:
     assert len(asked) == 2
 
 
-async def _names_of_waits(shop: Any) -> list[str]:
-    return [name for name, _ in json.loads(tags(await shop.span())["time.awaited"]) if name != "other"]
+async def _tags_of(work: Callable[[], Awaitable[object]]) -> dict[str, str]:
+    async with traced(handling(work), time_split_every=1, task_tree_every=0) as shop:
+        await call(shop.app, http_scope())
+        [segment] = await shop.segments()
+    return next(tags(span) for span in segment.spans if span.operation == "GET:/")
+
+
+async def _waits_of(work: Callable[[], Awaitable[object]]) -> dict[str, int]:
+    """Milliseconds that a request awaited, by the names; they are all that it awaited."""
+    found = await _tags_of(work)
+    waits: dict[str, int] = dict(json.loads(found["time.awaited"]))
+    assert sum(waits.values()) == pytest.approx(int(found["time.awaiting"]), abs=2)
+    return waits
 
 
 async def test_a_long_wait_has_the_name_of_its_place_and_the_place_is_looked_at_once(
@@ -509,50 +520,34 @@ async def test_a_long_wait_has_the_name_of_its_place_and_the_place_is_looked_at_
         looks.append(links)
         return look(links)
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def wait() -> None:
         await anyio.sleep(0.02)
         await anyio.sleep(0.02)
-        await answer(send)
 
     monkeypatch.setattr(wait_names, "_names", {})
     monkeypatch.setattr(wait_names, "_name_of", noted)
     if native is not None:
         native.forget_places()
     for _ in range(2):
-        async with traced(app, time_split_every=1, task_tree_every=0) as shop:
-            await call(shop.app, http_scope())
-            names = await _names_of_waits(shop)
+        names = [name for name in await _waits_of(wait) if name != "other"]
         assert names == ["trio.sleep" if sniffio.current_async_library() == "trio" else "asyncio.sleep"]
     assert len(looks) == 1
 
 
 async def test_an_open_call_names_the_wait_of_a_request_without_a_span_as_well() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def wait() -> None:
         with exit_span("redis/GET", "cache:6379"):
             await anyio.sleep(0.02)
         await anyio.sleep(0.02)
-        await answer(send)
 
-    async with traced(app, time_split_every=1, task_tree_every=0) as shop:
-        await call(shop.app, http_scope())
-        [segment] = await shop.segments()
-        entry = next(span for span in segment.spans if span.operation == "GET:/")
-        awaited = dict(json.loads(tags(entry)["time.awaited"]))
-    assert set(awaited) - {"other"} == {
+    assert set(await _waits_of(wait)) - {"other"} == {
         "redis/GET cache:6379", "trio.sleep" if sniffio.current_async_library() == "trio" else "asyncio.sleep"
     }  # fmt: skip
-    assert sum(awaited.values()) == pytest.approx(int(tags(entry)["time.awaiting"]), abs=2)
 
 
 async def test_a_request_that_waits_for_less_than_a_millisecond_names_nothing() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await anyio.lowlevel.checkpoint()
-        await answer(send)
-
     for _ in range(50):  # a busy machine may make any wait long
-        async with traced(app, time_split_every=1, task_tree_every=0) as shop:
-            await call(shop.app, http_scope())
-            found = tags(await shop.span())
+        found = await _tags_of(anyio.lowlevel.checkpoint)
         if found["time.awaiting"] == "0":
             break
     assert "time.awaited" not in found
