@@ -32,23 +32,29 @@ def only(segment: Segment) -> Span:
     return span
 
 
+CALL = {"http.request.method": "GET", "http.response.status_code": 500, "items": [1, 2]}
+QUERY: dict[str, Any] = {
+    "db.system.name": "postgresql", "db.query.text": "SELECT 1", "db.operation.name": "SELECT",
+    "server.address": "db", "server.port": 5432,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("way", WAYS)
-def test_spans_arrive_with_all_that_they_say(way: str) -> None:
+def test_spans_arrive_with_all_that_they_say_and_below_their_parents(way: str) -> None:
     with collecting() as collector:
         with tracing(collector, "cart", way) as tracer:
             with tracer.start_as_current_span("elsewhere") as other:
                 pass
-            server = tracer.start_span(
-                "GET /cart/{id}",
-                kind=SpanKind.SERVER,
-                links=[Link(other.get_span_context())],
-                attributes={"http.request.method": "GET", "http.response.status_code": 500, "items": [1, 2]},
-            )
-            server.add_event("cache miss", {"key": "c-17"})
-            server.record_exception(ValueError("no such cart"))
-            server.set_status(Status(StatusCode.ERROR, "no such cart"))
-            server.end()
-        _, kept = collector.store.segments
+            links = [Link(other.get_span_context())]
+            with tracer.start_as_current_span(
+                "GET /cart/{id}", kind=SpanKind.SERVER, links=links, attributes=CALL
+            ) as server:
+                server.add_event("cache miss", {"key": "c-17"})
+                server.record_exception(ValueError("no such cart"))
+                server.set_status(Status(StatusCode.ERROR, "no such cart"))
+                with tracer.start_as_current_span("query", kind=SpanKind.CLIENT, attributes=QUERY):
+                    pass
+        _, below, kept = collector.store.segments
         (known,) = collector.store.instances
     span, context = only(kept), server.get_span_context()
     trace, place = f"{context.trace_id:032x}", f"{context.span_id:016x}"
@@ -56,53 +62,25 @@ def test_spans_arrive_with_all_that_they_say(way: str) -> None:
     assert (kept.service, kept.instance) == ("cart", "cart-1")
     assert (span.operation, span.kind, span.layer, span.is_error) == ("GET /cart/{id}", "Entry", "Http", True)
     assert dict(span.tags) == {
-        "http.method": "GET",
-        "http.status_code": "500",
-        "items": "[1, 2]",
-        "otel.scope.name": "neighbour",
-    }
+        "http.method": "GET", "http.status_code": "500", "items": "[1, 2]", "otel.scope.name": "neighbour"
+    }  # fmt: skip
     miss, error = span.logs
     assert miss.data == (("event", "cache miss"), ("key", "c-17"))
-    assert dict(error.data)["error.kind"] == "ValueError"
-    assert dict(error.data)["message"] == "no such cart"
+    assert {("error.kind", "ValueError"), ("message", "no such cart")} <= set(error.data)
     linked = other.get_span_context()
     ids = f"{linked.trace_id:032x}", f"{linked.trace_id:032x}{linked.span_id:016x}"
     assert span.references == (Reference("CrossProcess", *ids, 0, "", "", "", ""),)
     assert abs(span.start_time - server.start_time // 1_000_000) <= 1
     assert ("deployment.environment.name", "test") in known.properties
 
-
-@pytest.mark.parametrize("way", WAYS)
-def test_children_hang_below_their_parents(way: str) -> None:
-    with collecting() as collector:
-        attributes = {
-            "db.system.name": "postgresql",
-            "db.query.text": "SELECT 1",
-            "db.operation.name": "SELECT",
-            "server.address": "db",
-            "server.port": 5432,
-        }
-        with (
-            tracing(collector, "cart", way) as tracer,
-            tracer.start_as_current_span("work", kind=SpanKind.SERVER) as outer,
-            tracer.start_as_current_span("query", kind=SpanKind.CLIENT, attributes=attributes),
-        ):
-            pass
-        query, work = collector.store.segments
-    (reference,) = only(query).references
-    context = outer.get_span_context()
-    assert (reference.kind, reference.service) == ("CrossThread", "cart")
-    assert reference.segment_id == work.segment_id == f"{context.trace_id:032x}{context.span_id:016x}"
-    assert (only(query).kind, only(query).layer, only(query).peer) == ("Exit", "Database", "db:5432")
-    assert only(query).component_id == 22
-    assert dict(only(query).tags) == {
-        "db.type": "postgresql",
-        "db.statement": "SELECT 1",
-        "db.operation": "SELECT",
-        "server.address": "db",
-        "server.port": "5432",
-        "otel.scope.name": "neighbour",
-    }
+    query = only(below)
+    (reference,) = query.references
+    assert (reference.kind, reference.service, reference.segment_id) == ("CrossThread", "cart", kept.segment_id)
+    assert (query.kind, query.layer, query.peer, query.component_id) == ("Exit", "Database", "db:5432", 22)
+    assert dict(query.tags) == {
+        "db.type": "postgresql", "db.statement": "SELECT 1", "db.operation": "SELECT", "server.address": "db",
+        "server.port": "5432", "otel.scope.name": "neighbour",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -263,12 +241,7 @@ def test_json_as_the_specification_has_it() -> None:
         (415, b"", {**PROTOBUF, "content-encoding": "br"}, "compressed"),
         (400, b"no gzip", {**PROTOBUF, "content-encoding": "gzip"}, "no gzip"),
         (400, gzip.compress(b"", mtime=0)[:-1], {**PROTOBUF, "content-encoding": "gzip"}, "one whole gzip stream"),
-        (
-            413,
-            gzip.compress(b"\x00" * (MAX_BODY + 1), mtime=0),
-            {**PROTOBUF, "content-encoding": "gzip"},
-            "decompressed",
-        ),
+        (413, BOMB, {**PROTOBUF, "content-encoding": "gzip"}, "decompressed"),
         (403, b"", {**PROTOBUF, "origin": "http://evil.example"}, "origin"),
         (403, b"", {**PROTOBUF, "sec-fetch-site": "cross-site"}, "another site"),
     ],
