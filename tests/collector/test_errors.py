@@ -276,26 +276,28 @@ def test_a_trace_says_what_failed_in_it_once() -> None:
     assert trace_failure([]) is None
 
 
-def test_a_failure_that_a_caller_survived_is_handled() -> None:
-    handled = trace_failure([_order(is_error=False), _answer()])
-    assert handled is not None
-    assert (handled["kind"], handled["is_handled"]) == ("shop.PaymentFailed", True)
-    message = trace_failure([_order(is_error=False), _answer("MQ")])
-    assert message is not None
-    assert message["is_handled"] is False, "a producer survives whatever its consumer does"
-    alone = trace_failure([_answer()])
-    assert alone is not None
-    assert alone["is_handled"] is False, "its caller is not known"
-
-
-def test_work_after_the_request_fails_by_itself() -> None:
+def _beside(end: int) -> list[Segment]:
+    """A request, and a call that failed, which ended so many milliseconds after the request began."""
     root = Span(0, -1, START, START + 9, "/order", kind="Entry")
-    inside = Span(1, 0, START, START + 8, "cache", kind="Exit", is_error=True)
-    after = replace(inside, end_time=START + 50)
-    for span, expected in ((inside, True), (after, False)):
-        found = trace_failure([Segment("t", "s", "shop", "i", (root, span))])
-        assert found is not None
-        assert found["is_handled"] is expected
+    return [Segment("t", "s", "shop", "i", (root, Span(1, 0, START, START + end, "cache", kind="Exit", is_error=True)))]
+
+
+@pytest.mark.parametrize(
+    ("segments", "is_handled"),
+    [
+        pytest.param([_order(is_error=False), _answer()], True, id="a caller survived it"),
+        pytest.param(
+            [_order(is_error=False), _answer("MQ")], False, id="a producer survives whatever its consumer does"
+        ),
+        pytest.param([_answer()], False, id="its caller is not known"),
+        pytest.param(_beside(8), True, id="a call within the request"),
+        pytest.param(_beside(50), False, id="work after the request"),
+    ],
+)
+def test_a_failure_that_was_survived_is_handled(segments: list[Segment], is_handled: bool) -> None:
+    found = trace_failure(segments)
+    assert found is not None
+    assert found["is_handled"] is is_handled
 
 
 def test_the_list_of_traces_names_the_failure() -> None:

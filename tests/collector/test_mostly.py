@@ -41,8 +41,7 @@ FRAME = "/app/shop/report.py:18 print_report"
 def test_the_cause_that_had_most_is_named(request_: Request, kind: str, text: str) -> None:
     trace = joined(made(request_))
     assert trace is not None
-    found = mostly(trace)
-    assert found is not None
+    assert (found := mostly(trace)) is not None
     assert (found.kind, found.text) == (kind, text)
     assert 0.8 < found.share <= 1
 

@@ -40,33 +40,25 @@ async def _add_one(store: Store) -> None:
         await anyio.lowlevel.checkpoint()
 
 
+@pytest.mark.parametrize(("kept", "expected"), [(0, [3, 6, 12]), (5, [5, 10, 20])], ids=["of none", "of five"])
 async def test_it_is_made_at_a_number_of_records_and_whenever_they_have_doubled(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, kept: int, expected: list[int]
 ) -> None:
     monkeypatch.setattr(preparation, "FEWEST", 3)
     store, made_at = Store(), list[int]()
+    for number in range(kept):
+        store.add(line(number))
 
     async def ask() -> None:
         made_at.append(store.version)
 
     async with _preparing(store, ask):
-        for _ in range(20):
+        with anyio.fail_after(50):
+            while kept and not made_at:
+                await anyio.lowlevel.checkpoint()
+        for _ in range(20 - kept):
             await _add_one(store)
-    assert made_at == [3, 6, 12]
-
-
-async def test_of_what_was_kept_before_it_is_made_at_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preparation, "FEWEST", 3)
-    store, made = Store(), anyio.Event()
-    for number in range(5):
-        store.add(line(number))
-
-    async def ask() -> None:
-        made.set()
-
-    with anyio.fail_after(50):
-        async with _preparing(store, ask):
-            await made.wait()
+    assert made_at == expected
 
 
 async def test_what_could_not_be_read_is_tried_again_later(

@@ -9,7 +9,7 @@ import pytest
 
 from collector.made_traces import Did, Request, made, store_of
 from collector.test_findings_now import look
-from collector.test_findings_of_a_trace import ask
+from collector.test_findings_of_a_trace import found
 from swagent.collector.findings.finding import Finding, Place
 from swagent.collector.findings.queues import Wait, judge
 from swagent.collector.store.store import Store
@@ -73,37 +73,31 @@ def test_what_is_usual_is_nothing(of: list[int]) -> None:
     ],
 )
 def test_what_is_longer_than_usual(of: list[int], count: int) -> None:
-    found = judge(CONSUMER, waits(of))
-    assert found is not None
-    assert (found.count, found.ms) == (count, count * 895)
-    assert found.link == f"#/traces/t{of.index(900)}?span=s%3A0"
+    finding = judge(CONSUMER, waits(of))
+    assert finding is not None
+    assert (finding.count, finding.ms) == (count, count * 895)
+    assert finding.link == f"#/traces/t{of.index(900)}?span=s%3A0"
 
 
 def test_one_message_that_waited() -> None:
     usual = [sent(8, number * 100) for number in range(30)]
-    answer = ask(store_of(*usual, sent(700, 9000, "late")), "late")
-    assert answer is not None
-    [finding] = answer.findings
+    [finding] = found(*usual, of=sent(700, 9000, "late")).findings
     assert finding.sentence == (
         "mailer · Kafka/orders/Consumer/mail: the message waited in the queue at broker:9092 for 700 ms, a tenth "
         "of 30 at most 8 ms"
     )
     assert (finding.confidence, finding.places[0].trace_id) == ("high", "late")
-    quick = ask(store_of(*usual, sent(60, 9000, "quick")), "quick")
-    assert quick is not None
-    assert quick.findings == []
+    assert found(*usual, of=sent(60, 9000, "quick")).findings == []
 
 
 @pytest.mark.parametrize(("ms", "expected"), [(1200, ["medium"]), (700, [])])
 def test_a_message_of_which_nothing_is_usual_yet(ms: int, expected: list[str]) -> None:
-    answer = ask(store_of(sent(ms, trace="only")), "only")
-    assert answer is not None
+    answer = found(of=sent(ms, trace="only"))
     assert [each.confidence for each in answer.findings if each.kind == "queue_latency"] == expected
 
 
 def test_what_the_consumer_measured_counts() -> None:
     measured = sent(5, trace="measured")
     spans = (replace(measured[0].spans[0], tags=(("transmission.latency", "1500"),)),)
-    answer = ask(store_of([replace(measured[0], spans=spans), *measured[1:]]), "measured")
-    assert answer is not None
+    answer = found(of=[replace(measured[0], spans=spans), *measured[1:]])
     assert [each.ms for each in answer.findings] == [1500]

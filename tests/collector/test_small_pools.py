@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from collector.made_traces import Did, Request, call, made, store_of
-from swagent.collector.api.failure_index import FailureIndex
-from swagent.collector.findings.baselines import Baselines
-from swagent.collector.findings.finding import Finding
-from swagent.collector.findings.now import now
+from collector.made_traces import Did, Request, call, made
+from collector.test_findings_now import findings
 from swagent.collector.store.trace_records import Segment
 
 POOL = "orders-db:5432/orders"
@@ -21,11 +18,6 @@ def asked(waited: int, worked: int = 20, pool: str = POOL) -> Request:
     wait = [Did(f"pool {pool}", 1, 1 + waited, kind="Local", layer="Unknown", tags=tags)] if waited else []
     query = Did("SELECT orders", 1 + waited, 1 + waited + worked, "orders-db:5432")
     return Request("shop", "GET:/orders", 0, 2 + waited + worked, [*wait, query])
-
-
-def findings(*traces: list[Segment]) -> list[Finding]:
-    store = store_of(*traces)
-    return now(store, FailureIndex(store), Baselines(store), {}).findings
 
 
 def after_each_other(*requests: Request) -> list[list[Segment]]:
