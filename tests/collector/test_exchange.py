@@ -103,14 +103,12 @@ async def test_segments_and_logs_are_what_the_protocol_takes() -> None:
 async def test_a_trace_that_is_kept_is_not_taken_again_and_one_that_fell_out_is() -> None:
     store = Store(limits=Limits(segments=4))
     for number in range(2):
-        for record in (*shop_and_stock(number), line(number, "INFO", f"trace-{number}")):
-            store.add(record)
+        Api(store).add(*shop_and_stock(number), line(number, "INFO", f"trace-{number}"))
     file = await exported(store)
     again = await imported(store, file)
     assert (again["segments"], again["logs"], again["known"]) == (0, 0, 4)
     assert len(store.logs) == 2
-    for segment in (*shop_and_stock(8), *shop_and_stock(9)):
-        store.add(segment)
+    Api(store).add(*shop_and_stock(8), *shop_and_stock(9))
     assert store.trace("trace-0") == []
     back = await imported(store, file)
     assert (back["segments"], back["logs"], back["known"]) == (4, 0, 0)
