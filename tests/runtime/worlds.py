@@ -13,6 +13,7 @@ import sniffio
 import trio
 
 from kit.client import until
+from kit.loops import LOOPS
 from swagent import Agent, Config, local_span
 from swagent.abc import Transport
 from swagent.config.options import Address
@@ -20,10 +21,7 @@ from swagent.errors import AmbiguousError, DeliveryError, RejectedError, Retryab
 from swagent.signals import Signal
 from swagent.testing import Behaviour, MemoryCollector, MemoryTransport
 
-ASYNCIO: list[Any] = [
-    ("asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}),
-    ("asyncio", {"use_uvloop": True}),
-]
+ASYNCIO: list[Any] = [LOOPS["asyncio"], LOOPS["uvloop"]]
 ASYNCIO_IDS = ["asyncio", "uvloop"]
 HIDDEN_UNTIL = 60.0
 
