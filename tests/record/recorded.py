@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from swagent import local_span
 from swagent.record.trace import tracer as tracers
 from swagent.record.trace.context import current
-from swagent.record.trace.model import SpanRecord
+from swagent.record.trace.model import Reference, SpanRecord
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.tracer import Tracer
 
@@ -74,6 +76,11 @@ class Recorder:
         (span,) = (span for segment in self.segments for span in segment.spans if span.name == name)
         return span
 
+    def reference(self, name: str) -> Reference:
+        """The one reference of the span of this name."""
+        (reference,) = self.span(name).refs
+        return reference
+
     def parent_of(self, name: str) -> str | None:
         """The name of a span's parent; None for the first span of a segment."""
         by_id = {span.id: span.name for span in self.of(name).spans}
@@ -94,3 +101,15 @@ def recording(**settings: Any) -> Iterator[Recorder]:
     finally:
         tracers.uninstall(recorder.tracer)
         current.set(None)
+
+
+def work(name: str = "work") -> None:
+    """Record a span."""
+    with local_span(name):
+        pass
+
+
+def in_a_thread(function: Callable[[], object]) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()

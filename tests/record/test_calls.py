@@ -23,12 +23,10 @@ def tags(recorder: Recorder) -> dict[str, str]:
 
 
 def test_a_database(recorder: Recorder) -> None:
-    with database_span("SELECT orders", "db:5432", component=Component.ASYNCPG, type="postgresql", instance="shop",
-                       statement="SELECT * FROM orders WHERE id = $1"):  # fmt: skip
+    said = {"type": "postgresql", "instance": "shop", "statement": "SELECT * FROM orders WHERE id = $1"}
+    with database_span("SELECT orders", "db:5432", component=Component.ASYNCPG, **said):
         pass
-    assert tags(recorder) == {
-        "db.type": "postgresql", "db.instance": "shop", "db.statement": "SELECT * FROM orders WHERE id = $1",
-    }  # fmt: skip
+    assert tags(recorder) == {f"db.{key}": value for key, value in said.items()}
     [span] = recorder.only.spans
     assert (span.layer, span.component, span.peer) == (Layer.DATABASE, Component.ASYNCPG, "db:5432")
 

@@ -21,97 +21,85 @@ from swagent import (
 )
 from swagent.record.trace.model import RefKind
 
-from .recorded import Recorder, recording
-
-
-def _work(name: str) -> None:
-    with local_span(name):
-        pass
-
-
-def _in_a_bare_thread(work: Callable[[], object]) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(work).result()
+from .recorded import Recorder, in_a_thread, recording, work
 
 
 def _under(snapshot: ContextSnapshot, *names: str) -> Callable[[], None]:
-    def work() -> None:
+    def run() -> None:
         with snapshot:
             for name in names:
-                _work(name)
+                work(name)
         assert current_span() is None
 
-    return work
+    return run
 
 
 def test_a_bare_thread_knows_nothing_of_the_trace(recorder: Recorder) -> None:
     with entry_span("request"):
-        _in_a_bare_thread(lambda: _work("apart"))
+        in_a_thread(lambda: work("apart"))
     assert recorder.span("apart").refs == ()
 
 
-def test_under_a_snapshot_a_bare_thread_continues_the_trace(recorder: Recorder) -> None:
+def test_every_span_of_a_bare_thread_under_a_snapshot_continues_the_trace(recorder: Recorder) -> None:
     with entry_span("request") as request, local_span("price"):
-        _in_a_bare_thread(_under(capture(), "query"))
-    (reference,) = recorder.span("query").refs
-    assert (reference.kind, reference.segment_id, reference.span_id) == (RefKind.CROSS_THREAD, request.segment_id, 1)
-    assert recorder.of("query").trace_id == request.trace_id
-
-
-def test_every_span_under_a_snapshot_continues_the_trace(recorder: Recorder) -> None:
-    with entry_span("request") as request:
-        _in_a_bare_thread(_under(capture(), "first", "second", "third"))
+        in_a_thread(_under(capture(), "first", "second", "third"))
     for name in ("first", "second", "third"):
-        assert recorder.span(name).refs[0].segment_id == request.segment_id
+        reference = recorder.reference(name)
+        assert (reference.kind, reference.segment_id, reference.span_id) == (
+            RefKind.CROSS_THREAD, request.segment_id, 1)  # fmt: skip
+        assert recorder.of(name).trace_id == request.trace_id
 
 
 def test_a_snapshot_does_not_grow_old(recorder: Recorder) -> None:
     with entry_span("request") as request:
         snapshot = capture()
     request.end_time -= 3600
-    _in_a_bare_thread(_under(snapshot, "late"))
-    assert recorder.span("late").refs[0].segment_id == request.segment_id
+    in_a_thread(_under(snapshot, "late"))
+    assert recorder.reference("late").segment_id == request.segment_id
 
 
 def test_the_correlation_goes_along(recorder: Recorder) -> None:
-    def work() -> None:
+    found: list[str | None] = []
+
+    def look() -> None:
         with snapshot, local_span("query"):
-            assert get_correlation("user") == "ann"
+            found.append(get_correlation("user"))
 
     with entry_span("request"):
         put_correlation("user", "ann")
         snapshot = capture()
-        _in_a_bare_thread(work)
+        in_a_thread(look)
+    assert found == ["ann"]
 
 
 def test_several_threads_may_be_under_one_snapshot_at_once(recorder: Recorder) -> None:
     everyone = threading.Barrier(3)
 
-    def work(number: int) -> None:
+    def query(number: int) -> None:
         with local_span(f"around {number}") as around:
             everyone.wait()
             with snapshot:
                 everyone.wait()
-                _work(f"query {number}")
+                work(f"query {number}")
                 everyone.wait()
             assert current_span() is around
 
     with entry_span("request") as request:
         snapshot = capture()
         with ThreadPoolExecutor(3) as pool:
-            list(pool.map(work, range(3)))
+            list(pool.map(query, range(3)))
     for number in range(3):
-        assert recorder.span(f"query {number}").refs[0].segment_id == request.segment_id
+        assert recorder.reference(f"query {number}").segment_id == request.segment_id
 
 
 @pytest.mark.anyio
 async def test_several_tasks_may_be_under_one_snapshot_at_once(recorder: Recorder) -> None:
-    async def work(name: str, is_inside: anyio.Event, may_leave: anyio.Event) -> None:
+    async def query(name: str, is_inside: anyio.Event, may_leave: anyio.Event) -> None:
         with local_span(f"around {name}") as around:
             with snapshot:
                 is_inside.set()
                 await may_leave.wait()
-                _work(name)
+                work(name)
             assert current_span() is around
 
     with entry_span("request"):
@@ -119,9 +107,9 @@ async def test_several_tasks_may_be_under_one_snapshot_at_once(recorder: Recorde
     first, second, end = anyio.Event(), anyio.Event(), anyio.Event()
     end.set()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(work, "first", first, second)
+        tasks.start_soon(query, "first", first, second)
         await first.wait()
-        tasks.start_soon(work, "second", second, end)
+        tasks.start_soon(query, "second", second, end)
     assert len(recorder.of("first").trace_id) == 32
     assert recorder.of("first").trace_id == recorder.of("second").trace_id == recorder.of("request").trace_id
 
@@ -134,18 +122,18 @@ def test_a_snapshot_may_be_entered_again_and_within_another(recorder: Recorder) 
     with one:
         with two:
             with one:
-                _work("inner")
-            _work("middle")
-        _work("outer")
+                work("inner")
+            work("middle")
+        work("outer")
     assert current_span() is None
-    endpoints = [recorder.span(name).refs[0].endpoint for name in ("inner", "middle", "outer")]
+    endpoints = [recorder.reference(name).endpoint for name in ("inner", "middle", "outer")]
     assert endpoints == ["one", "two", "one"]
 
 
 def test_a_span_left_open_under_a_snapshot_does_not_outlast_it_as_current(recorder: Recorder) -> None:
-    with entry_span("request"):
-        snapshot = capture()
     with local_span("around") as around:
+        with entry_span("request"):
+            snapshot = capture()
         with snapshot:
             left_open = local_span("left open").start()
         assert current_span() is around
@@ -163,16 +151,16 @@ def test_an_exception_passes_through_a_snapshot(recorder: Recorder) -> None:
 def test_an_empty_snapshot_has_no_effect(recorder: Recorder) -> None:
     nothing = capture()
     with nothing:
-        _work("alone")
+        work("alone")
     with local_span("around"), nothing:
-        _work("inside")
+        work("inside")
     assert recorder.span("alone").refs == ()
     assert recorder.parent_of("inside") == "around"
 
 
 def test_under_an_unrecorded_trace_a_captured_thread_records_nothing_either() -> None:
     with recording(is_ignored=lambda name: name == "health") as recorder, entry_span("health"):
-        _in_a_bare_thread(_under(capture(), "query"))
+        in_a_thread(_under(capture(), "query"))
     assert recorder.segments == []
 
 

@@ -10,10 +10,11 @@ from swagent import entry_span, local_span
 from swagent.record.trace.context import current
 
 from .clocks import spans_by
-from .recorded import Recorder
+from .recorded import Recorder, work
 
 DAY = 86_400.0
 NOON = 1_700_000_000.0
+jumps = pytest.mark.parametrize("jump", [DAY, -DAY])
 
 
 class _Clocks:
@@ -37,7 +38,7 @@ def clocks() -> Iterator[_Clocks]:
         yield clocks
 
 
-@pytest.mark.parametrize("jump", [DAY, -DAY])
+@jumps
 def test_a_wall_clock_that_is_set_amid_a_segment_tears_nothing_apart(
     recorder: Recorder, clocks: _Clocks, jump: float
 ) -> None:
@@ -52,18 +53,11 @@ def test_a_wall_clock_that_is_set_amid_a_segment_tears_nothing_apart(
     times = {span.name: (span.start_time - NOON, span.end_time - NOON) for span in recorder.only.spans}
     assert times == {"request": (0, 3), "before": (1, 2), "after": (2, 3)}
     assert request.logs[0][0] == NOON + 2
+    work("the next segment")
+    assert recorder.span("the next segment").start_time == NOON + jump + 3
 
 
-@pytest.mark.parametrize("jump", [DAY, -DAY])
-def test_the_next_segment_goes_by_the_clock_as_it_was_set(recorder: Recorder, clocks: _Clocks, jump: float) -> None:
-    with local_span("before"):
-        clocks.wall += jump
-    with entry_span("after"):
-        pass
-    assert recorder.span("after").start_time == NOON + jump
-
-
-@pytest.mark.parametrize("jump", [DAY, -DAY])
+@jumps
 def test_how_long_a_request_is_continued_does_not_follow_the_wall_clock(
     recorder: Recorder, clocks: _Clocks, jump: float
 ) -> None:
@@ -73,10 +67,8 @@ def test_how_long_a_request_is_continued_does_not_follow_the_wall_clock(
     current.set(request)
     clocks.wall += jump
     clocks.passed += 59
-    with local_span("soon"):
-        pass
+    work("soon")
     clocks.passed += 2
-    with local_span("late"):
-        pass
-    assert [reference.segment_id for reference in recorder.span("soon").refs] == [request.segment_id]
+    work("late")
+    assert recorder.reference("soon").segment_id == request.segment_id
     assert not recorder.span("late").refs

@@ -55,16 +55,17 @@ def test_a_malformed_element_is_left_out_and_the_others_are_kept(damaged: str) -
     assert parse_correlation(header, 3, 128) == expected
 
 
-def test_blanks_around_an_element_do_not_count() -> None:
-    assert parse_correlation(f"{_element('a', '1')} ,\t{_element('b', '2')}", 3, 128) == {"a": "1", "b": "2"}
-
-
-def test_a_header_beyond_the_length_of_headers_counts_as_none() -> None:
-    assert parse_correlation(_element("a", "1") + "," * MAX_HEADER, 3, 128) == {}
-
-
-def test_a_value_may_be_as_long_as_the_user_allows() -> None:
-    assert parse_correlation(_element("a", "€" * 700), 3, 700) == {"a": "€" * 700}
+@pytest.mark.parametrize(
+    ("header", "longest", "expected"),
+    [
+        (f"{_element('a', '1')} ,\t{_element('b', '2')}", 128, {"a": "1", "b": "2"}),
+        (_element("a", "1") + "," * MAX_HEADER, 128, {}),
+        (_element("a", "€" * 700), 700, {"a": "€" * 700}),
+    ],
+    ids=["blanks around elements", "beyond the length of headers", "as long as the user allows"],
+)
+def test_what_is_read(header: str, longest: int, expected: dict[str, str]) -> None:
+    assert parse_correlation(header, 3, longest) == expected
 
 
 def test_an_element_that_was_put_reaches_the_next_service(recorder: Recorder) -> None:
@@ -92,6 +93,8 @@ def test_an_empty_value_removes_an_element(recorder: Recorder) -> None:
         assert put_correlation("never there", "")
         assert get_correlation("a") is None
         assert "sw8-correlation" not in span.headers()
+        assert put_correlation("user", 42), "what is no text is put as text"  # type: ignore[arg-type]
+        assert get_correlation("user") == "42"
 
 
 @pytest.mark.parametrize(("key", "value"), [("a", "v" * 129), ("k" * (MAX_FIELD + 1), "v"), ("", "v")])
@@ -107,12 +110,6 @@ def test_elements_that_would_make_the_header_too_long_are_refused() -> None:
         header = span.headers()["sw8-correlation"]
     assert accepted == [True] * 3 + [False] * 7
     assert len(parse_correlation(header, 64, 1000)) == 3
-
-
-def test_a_value_that_is_no_text_is_put_as_text(recorder: Recorder) -> None:
-    with local_span("work"):
-        assert put_correlation("user", 42)  # type: ignore[arg-type]
-        assert get_correlation("user") == "42"
 
 
 def test_without_a_recorded_trace_nothing_is_put(recorder: Recorder) -> None:

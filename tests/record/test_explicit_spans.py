@@ -23,20 +23,16 @@ def test_a_span_below_a_given_parent_is_not_active(recorder: Recorder) -> None:
         assert current_span() is second
         below.stop()
         assert current_span() is second
-    assert recorder.parent_of("below") == "first"
-
-
-def test_without_a_parent_it_begins_a_trace(recorder: Recorder) -> None:
-    with local_span("job"):
         _below(None, "alone").stop()
-    assert recorder.of("alone").trace_id != recorder.of("job").trace_id
+    assert recorder.parent_of("below") == "first"
+    assert recorder.of("alone").trace_id != recorder.of("first").trace_id, "without a parent it begins a trace"
 
 
 def test_below_a_parent_that_has_ended_it_refers_back(recorder: Recorder) -> None:
     with local_span("job") as job:
         pass
     _below(job, "late").stop()
-    (reference,) = recorder.span("late").refs
+    reference = recorder.reference("late")
     assert (reference.trace_id, reference.segment_id) == (recorder.of("job").trace_id, recorder.of("job").id)
 
 

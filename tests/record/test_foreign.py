@@ -59,6 +59,7 @@ def silent_logger() -> logging.Logger:
 @pytest.mark.parametrize("metaclass", [type, _NameRaises])
 def test_a_value_without_text_is_shown_by_its_class(error: BaseException, metaclass: type) -> None:
     assert as_text(raising(error, metaclass)) == "<Foreign without text>"
+    assert str(as_number(raising(error, metaclass))) == "nan"
 
 
 def test_a_class_whose_name_has_a_type_of_its_own_is_recorded() -> None:
@@ -80,10 +81,6 @@ def test_an_exception_that_cannot_be_described_is_recorded_all_the_same(recorder
         pass
 
     assert describe(Exception.__new__(Failure)) == {"error.kind": "<an exception that cannot be described>"}
-
-
-def test_a_number_that_cannot_be_had_is_none() -> None:
-    assert str(as_number(raising(Own()))) == "nan"
 
 
 @pytest.mark.parametrize("formatted", [True, False])

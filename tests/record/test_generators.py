@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import gc
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from swagent import current_span, entry_span, local_span
 
-from .recorded import Recorder
+from .recorded import Recorder, in_a_thread, work
 
 
-def _work(name: str) -> None:
-    with local_span(name):
-        pass
-
-
-def _numbers(count: int = 3) -> Iterator[int]:
+def _numbers(count: int = 3) -> Generator[int, None, None]:
     with local_span("numbers") as span:
         for number in range(count):
             assert current_span() is span
-            _work(f"inside {number}")
+            work(f"inside {number}")
             yield number
             assert current_span() is span
 
@@ -32,7 +26,7 @@ def test_the_consumers_spans_are_not_the_generators(recorder: Recorder) -> None:
     with entry_span("request") as request:
         for number in _numbers():
             assert current_span() is request
-            _work(f"outside {number}")
+            work(f"outside {number}")
         assert current_span() is request
     parents = {name: recorder.parent_of(name) for name in recorder.only.names}
     assert parents == {
@@ -46,7 +40,7 @@ def test_the_consumers_spans_are_not_the_generators(recorder: Recorder) -> None:
 def test_without_a_request_the_consumer_begins_traces_of_its_own(recorder: Recorder) -> None:
     for number in _numbers(2):
         assert current_span() is None
-        _work(f"outside {number}")
+        work(f"outside {number}")
     assert sorted(recorder.names) == [["numbers", "inside 0", "inside 1"], ["outside 0"], ["outside 1"]]
 
 
@@ -54,12 +48,12 @@ def test_generators_side_by_side_keep_apart(recorder: Recorder) -> None:
     def letters(name: str) -> Iterator[None]:
         with local_span(name):
             for number in range(3):
-                _work(f"{name} {number}")
+                work(f"{name} {number}")
                 yield
 
     with entry_span("request"):
         for _ in zip(letters("a"), letters("b"), letters("c"), strict=True):
-            _work("outside")
+            work("outside")
     for name in "abc":
         assert recorder.parent_of(name) == "request"
         assert {recorder.parent_of(f"{name} {number}") for number in range(3)} == {name}
@@ -69,7 +63,7 @@ def test_a_generator_within_a_generator_is_its_child(recorder: Recorder) -> None
     def doubled() -> Iterator[int]:
         with local_span("doubled"):
             for number in _numbers(2):
-                _work(f"double {number}")
+                work(f"double {number}")
                 yield 2 * number
 
     with entry_span("request"):
@@ -85,7 +79,7 @@ def test_a_generator_that_goes_on_after_its_request_keeps_its_segment_open(recor
         next(numbers)
     assert recorder.segments == []
     assert current_span() is None
-    _work("outside")
+    work("outside")
     assert list(numbers) == [1]
     assert recorder.of("request").names == ["request", "numbers", "inside 0", "inside 1"]
 
@@ -100,24 +94,23 @@ def test_a_generator_may_go_on_in_another_thread(recorder: Recorder) -> None:
     with entry_span("request"):
         generator = letters()
         assert next(generator) == "a"
-        thread = threading.Thread(target=lambda: rest.extend(generator))
-        thread.start()
-        thread.join()
+        in_a_thread(lambda: rest.extend(generator))
     assert rest == ["b"]
     assert recorder.only.names == ["request", "letters"]
 
 
-def test_a_context_manager_made_of_a_generator_covers_its_body_but_is_not_current_there(recorder: Recorder) -> None:
-    @contextmanager
-    def session() -> Iterator[None]:
-        with local_span("session"):
-            _work("open")
-            yield
-            _work("close")
+@contextmanager
+def _session() -> Iterator[None]:
+    with local_span("session"):
+        work("open")
+        yield
+        work("close")
 
-    with entry_span("request") as request, session():
+
+def test_a_context_manager_made_of_a_generator_covers_its_body_but_is_not_current_there(recorder: Recorder) -> None:
+    with entry_span("request") as request, _session():
         assert current_span() is request
-        _work("body")
+        work("body")
     assert {name: recorder.parent_of(name) for name in ("session", "open", "body", "close")} == {
         "session": "request", "open": "session", "body": "request", "close": "session",
     }  # fmt: skip
@@ -125,12 +118,7 @@ def test_a_context_manager_made_of_a_generator_covers_its_body_but_is_not_curren
 
 
 def test_a_failure_in_the_body_marks_the_span_of_the_context_manager(recorder: Recorder) -> None:
-    @contextmanager
-    def session() -> Iterator[None]:
-        with local_span("session"):
-            yield
-
-    with pytest.raises(LookupError), entry_span("request"), session():
+    with pytest.raises(LookupError), entry_span("request"), _session():
         raise LookupError
     assert recorder.span("session").failed
 
@@ -139,7 +127,6 @@ def test_a_closed_generator_ends_its_span_without_failure(recorder: Recorder) ->
     with entry_span("request"):
         numbers = _numbers()
         next(numbers)
-        assert hasattr(numbers, "close")
         numbers.close()
     assert not recorder.span("numbers").failed
 
@@ -151,7 +138,10 @@ def test_a_generator_that_is_dropped_ends_its_span(recorder: Recorder) -> None:
     assert recorder.only.names == ["request", "numbers", "inside 0"]
 
 
-def test_a_generator_in_a_cycle_ends_its_span_when_the_garbage_collector_finds_it(recorder: Recorder) -> None:
+@pytest.mark.parametrize("collect", [gc.collect, lambda: in_a_thread(gc.collect)], ids=["here", "in another thread"])
+def test_a_generator_in_a_cycle_ends_its_span_when_the_garbage_collector_finds_it(
+    recorder: Recorder, collect: Callable[[], object]
+) -> None:
     def lose() -> None:
         cycle: list[object] = [numbers := _numbers()]
         cycle.append(cycle)
@@ -159,27 +149,9 @@ def test_a_generator_in_a_cycle_ends_its_span_when_the_garbage_collector_finds_i
 
     gc.collect()
     with entry_span("request") as request:
-        lose()
-        gc.collect()
-        assert current_span() is request
-    assert recorder.only.names == ["request", "numbers", "inside 0"]
-
-
-def test_the_garbage_collector_may_end_a_span_in_any_thread(recorder: Recorder) -> None:
-    cycles: list[object] = []
-
-    def lose() -> None:
-        cycle: list[object] = [numbers := _numbers()]
-        cycle.append(cycle)
-        cycles.append(cycle)
-        next(numbers)
-
-    with entry_span("request"):
-        lose()
         gc.disable()
-        cycles.clear()
-        thread = threading.Thread(target=gc.collect)
-        thread.start()
-        thread.join()
+        lose()
+        collect()
         gc.enable()
+        assert current_span() is request
     assert recorder.only.names == ["request", "numbers", "inside 0"]

@@ -28,7 +28,7 @@ def test_the_service_behind_refers_to_the_call(recorder: Recorder) -> None:
         headers = call.headers()
     with entry_span("shop", sw8=headers["sw8"].encode()) as shop:
         assert shop.trace_id == front.trace_id
-    (reference,) = recorder.span("shop").refs
+    reference = recorder.reference("shop")
     assert reference.kind is RefKind.CROSS_PROCESS
     assert reference[1:] == (front.trace_id, front.segment_id, 1, SERVICE, INSTANCE, "front", "shop:8080")
 
@@ -71,44 +71,21 @@ def test_an_unrecorded_trace_hands_nothing_on(sampled: str) -> None:
         assert call.headers() == {}
 
 
-@pytest.mark.parametrize(
-    ("peer", "is_sent"),
-    [
-        ("shop", True),
-        ("shop:8080", True),
-        ("SHOP:8080", True),
-        ("db:5432", True),
-        ("db:5433", False),
-        ("db", False),
-        ("[::1]:80", True),
-        ("shop.example", False),
-        ("evilshop", False),
-        ("shop:9092;db:5432", True),
-        ("shop:9092,db:5433", False),
-        ("", False),
-    ],
-)
-def test_only_listed_hosts_get_the_context(peer: str, is_sent: bool) -> None:
+_LISTED = ["shop", "shop:8080", "SHOP:8080", "db:5432", "[::1]:80", "shop:9092;db:5432"]
+_OTHERS = ["db:5433", "db", "shop.example", "evilshop", "shop:9092,db:5433", ""]
+
+
+@pytest.mark.parametrize("peer", [*_LISTED, *_OTHERS])
+def test_only_listed_hosts_get_the_context(peer: str) -> None:
     with recording(propagate_to=("Shop", "db:5432", "[::1]")) as recorder, exit_span("call", peer) as call:
-        assert ("sw8" in call.headers()) is is_sent
+        assert ("sw8" in call.headers()) is (peer in _LISTED)
     assert recorder.only.names == ["call"]
-
-
-def test_without_a_list_every_host_gets_the_context(recorder: Recorder) -> None:
-    with exit_span("call", "anywhere.example:443") as call:
-        assert "sw8" in call.headers()
 
 
 @pytest.mark.parametrize("answer", [True, False, 1, "", None])
 def test_the_user_decides_whose_context_is_continued(answer: object) -> None:
     recorder = Recorder(trust_incoming=lambda scope: scope["answer"])
     assert recorder.tracer.trusts({"answer": answer}) is bool(answer)
+    assert recorder.tracer.trusts({}) is False, "a fault in the decision costs the context and not the request"
     assert Recorder(trust_incoming=False).tracer.trusts({}) is False
     assert Recorder().tracer.trusts({}) is True
-
-
-def test_a_fault_in_the_users_decision_costs_the_context_and_not_the_request() -> None:
-    def fail(scope: object) -> bool:
-        raise LookupError
-
-    assert Recorder(trust_incoming=fail).tracer.trusts({}) is False

@@ -70,51 +70,28 @@ def test_a_name_takes_no_longer_for_more_wildcards(pattern: str) -> None:
     assert not is_ignored("/a" * 200)
 
 
-def test_the_path_of_a_request_is_asked_without_its_method() -> None:
-    is_ignored = compile_ignored((), ("/health", "POST:/only/posts"))
-    assert is_ignored("GET:/health")
-    assert is_ignored("POST:/only/posts")
-    assert not is_ignored("GET:/only/posts")
-
-
-def test_a_line_break_in_a_path_does_not_evade_its_pattern() -> None:
-    is_ignored = compile_ignored((), ("/health/**",))
-    assert is_ignored("GET:/health/a\nb")
-
-
-def test_one_matching_pattern_of_several_is_enough() -> None:
-    is_ignored = compile_ignored((), ("/a", "/b/*|/c"))
-    assert is_ignored("/a")
-    assert not is_ignored("/c")
-
-
-def test_a_suffix_is_found_at_the_end_in_any_case() -> None:
-    is_ignored = compile_ignored((".jpg", ".JS"), ())
-    assert [name for name in ("GET:/a.jpg", "GET:/a.JPG", "/b.js", "/a.jpg/b", "/ajpg") if is_ignored(name)] == [
-        "GET:/a.jpg", "GET:/a.JPG", "/b.js",
-    ]  # fmt: skip
-
-
-def test_with_nothing_to_ignore_nothing_is_ignored() -> None:
-    is_ignored = compile_ignored((), ())
-    assert not any(map(is_ignored, ("", "/", "GET:/a.jpg")))
-
-
-def test_by_default_static_files_are_ignored() -> None:
-    config = Config()
-    is_ignored = compile_ignored(config.ignore_suffix, config.trace_ignore_path)
-    assert is_ignored("GET:/static/logo.svg")
-    assert not is_ignored("GET:/items")
+@pytest.mark.parametrize(
+    ("settings", "ignored", "others"),
+    [
+        (((), ("/health", "POST:/only/posts")), ["GET:/health", "POST:/only/posts"], ["GET:/only/posts"]),
+        (((), ("/health/**",)), ["GET:/health/a\nb"], []),
+        (((), ("/a", "/b/*|/c")), ["/a"], ["/c"]),
+        (((".jpg", ".JS"), ()), ["GET:/a.jpg", "GET:/a.JPG", "/b.js"], ["/a.jpg/b", "/ajpg"]),
+        (((), ()), [], ["", "/", "GET:/a.jpg"]),
+        ((Config().ignore_suffix, Config().trace_ignore_path), ["GET:/static/logo.svg"], ["GET:/items"]),
+        (((), (), ("HEAD", "OPTIONS")), ["HEAD:/", "OPTIONS:/a", "HEAD"], ["GET:/HEAD", "HEADS:/"]),
+    ],
+    ids=[
+        "a path is asked for without its method", "a line break does not evade", "one pattern of several is enough",
+        "a suffix in any case", "nothing to ignore", "static files by default", "methods",
+    ],
+)  # fmt: skip
+def test_what_is_ignored(settings: tuple[tuple[str, ...], ...], ignored: list[str], others: list[str]) -> None:
+    is_ignored = compile_ignored(*settings)
+    assert [name for name in ignored + others if is_ignored(name)] == ignored
 
 
 def test_answers_stay_right_beyond_the_number_that_is_remembered() -> None:
     is_ignored = compile_ignored((), ("/no/*",))
     for _ in range(2):
         assert all(is_ignored(f"/no/{number}") and not is_ignored(f"/yes/{number}") for number in range(3000))
-
-
-def test_requests_are_left_out_by_their_method_too() -> None:
-    is_ignored = compile_ignored((), (), ("HEAD", "OPTIONS"))
-    assert [is_ignored(name) for name in ("HEAD:/", "OPTIONS:/a", "GET:/HEAD", "HEAD", "HEADS:/")] == [
-        True, True, False, True, False
-    ]  # fmt: skip

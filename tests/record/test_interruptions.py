@@ -15,7 +15,7 @@ from faults.covering import covers
 from swagent import entry_span, local_span
 from swagent.record.trace.tracer import Tracer
 
-from .recorded import Recorder
+from .recorded import Recorder, work
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals and fork")
 
@@ -87,8 +87,7 @@ def _exit_code_of_a_child(work: Callable[[], None]) -> int:
 def test_a_fork_while_another_thread_holds_the_lock_does_not_deadlock_the_child(recorder: Recorder) -> None:
     def end_and_begin() -> None:
         request.stop()
-        with local_span("in the child"):
-            pass
+        work("in the child")
         assert recorder.names == [["request"], ["in the child"]]
 
     request = entry_span("request").start()

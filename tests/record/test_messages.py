@@ -12,13 +12,13 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from swagent import Component, Layer, current_span, current_trace_id, entry_span, get_correlation, local_span
+from swagent import Component, Layer, current_span, current_trace_id, entry_span, get_correlation
 from swagent.messages import consume
 from swagent.record.trace.carrier import Carrier, format_correlation, format_sw8
 from swagent.record.trace.context import current
 from swagent.record.trace.model import SpanKind
 
-from .recorded import Recorder, recording
+from .recorded import Recorder, recording, work
 
 pytestmark = pytest.mark.anyio
 
@@ -46,11 +46,6 @@ class Consumer:
 
 def message(headers: Any = (), topic: Any = "orders", **others: Any) -> SimpleNamespace:
     return SimpleNamespace(topic=topic, headers=headers, **others)
-
-
-def work(name: str) -> None:
-    with local_span(name):
-        pass
 
 
 async def test_each_message_has_a_span_that_is_active_in_the_body(recorder: Recorder) -> None:

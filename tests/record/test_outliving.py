@@ -5,120 +5,96 @@ from __future__ import annotations
 import contextvars
 import gc
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import anyio
 import pytest
 
-from swagent import Span, current_span, entry_span, get_correlation, local_span, put_correlation
+from swagent import Span, current_span, entry_span, local_span, put_correlation
 from swagent.record.trace.model import RefKind
 from swagent.record.trace.sampling import Sampler
 
 from .clocks import spans_by
-from .recorded import Recorder, recording
-
-
-class _WallClock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def time(self) -> float:
-        return self.now
+from .recorded import Clock, Recorder, recording, work
 
 
 @pytest.fixture
-def clock() -> Iterator[_WallClock]:
-    clock = _WallClock()
-    with spans_by(clock.time, clock.time):
+def clock() -> Iterator[Clock]:
+    clock = Clock()
+    with spans_by(clock, clock):
         yield clock
 
 
-def _work(name: str) -> None:
-    with local_span(name):
-        pass
-
-
-def _left_behind_by(request: Span) -> Callable[..., object]:
+def _left_behind_by(request: Span) -> Callable[..., Any]:
     """Runs work in the context of a task that the request started, after the request has ended."""
     with request:
         return contextvars.copy_context().run
 
 
-def test_a_task_that_outlives_its_request_continues_its_trace(recorder: Recorder, clock: _WallClock) -> None:
-    request = entry_span("request")
-    run = _left_behind_by(request)
-    clock.now += 60
-    run(_work, "late")
-    (reference,) = recorder.span("late").refs
-    assert (reference.kind, reference.segment_id, reference.span_id) == (RefKind.CROSS_THREAD, request.segment_id, 0)
-    assert recorder.of("late").trace_id == request.trace_id
-    assert recorder.of("late").id != request.segment_id
-
-
-def test_it_continues_the_trace_with_every_span_and_not_the_first_only(recorder: Recorder, clock: _WallClock) -> None:
+def test_a_task_that_outlives_its_request_continues_its_trace_with_every_span(recorder: Recorder, clock: Clock) -> None:
     request = entry_span("request")
     run = _left_behind_by(request)
     for name in ("first", "second", "third"):
-        clock.now += 10
-        run(_work, name)
-        assert recorder.span(name).refs[0].segment_id == request.segment_id
+        clock.now += 20
+        run(work, name)
+        reference, segment = recorder.reference(name), recorder.of(name)
+        assert (reference.kind, reference.segment_id) == (RefKind.CROSS_THREAD, request.segment_id)
+        assert (reference.span_id, segment.trace_id) == (0, request.trace_id)
+        assert segment.id != request.segment_id
 
 
-def test_after_a_minute_it_begins_traces_of_its_own(recorder: Recorder, clock: _WallClock) -> None:
+def test_after_a_minute_it_begins_traces_of_its_own(recorder: Recorder, clock: Clock) -> None:
     request = entry_span("request")
     run = _left_behind_by(request)
     for name in ("first", "second"):
         clock.now += 61
-        run(_work, name)
+        run(work, name)
     assert recorder.span("first").refs == recorder.span("second").refs == ()
     assert len({request.trace_id, recorder.of("first").trace_id, recorder.of("second").trace_id}) == 3
 
 
-def test_its_longer_work_stays_one_segment(recorder: Recorder, clock: _WallClock) -> None:
-    def work() -> None:
+def test_its_longer_work_stays_one_segment(recorder: Recorder, clock: Clock) -> None:
+    def job() -> None:
         with local_span("job"):
             clock.now += 600
-            _work("step")
+            work("step")
 
-    _left_behind_by(entry_span("request"))(work)
+    _left_behind_by(entry_span("request"))(job)
     assert recorder.of("job").names == ["job", "step"]
 
 
-def test_it_keeps_the_correlation_and_the_endpoint_of_its_request(recorder: Recorder, clock: _WallClock) -> None:
+def test_it_keeps_the_correlation_and_the_endpoint_of_its_request(recorder: Recorder, clock: Clock) -> None:
     with entry_span("GET:/items/7") as request:
         put_correlation("user", "ann")
         run = contextvars.copy_context().run
         request.name = "GET:/items/{id}"
-
-    def work() -> None:
-        with local_span("late"):
-            assert get_correlation("user") == "ann"
-
-    run(work)
-    assert recorder.span("late").refs[0].endpoint == "GET:/items/{id}"
+    run(work, "late")
+    assert recorder.of("late").correlation == {"user": "ann"}
+    assert recorder.reference("late").endpoint == "GET:/items/{id}"
 
 
-def test_the_request_alone_decides_on_sampling_within_the_minute(clock: _WallClock) -> None:
+def test_the_request_alone_decides_on_sampling_within_the_minute(clock: Clock) -> None:
     sampler = Sampler(1, clock=lambda: 1.0)
     with recording(sampler=sampler) as recorder:
         run = _left_behind_by(entry_span("request"))
-        run(_work, "late")
-        _work("unsampled")
+        run(work, "late")
+        work("unsampled")
     assert recorder.names == [["request"], ["late"]]
 
 
-def test_after_an_unrecorded_request_it_begins_traces_of_its_own(clock: _WallClock) -> None:
+def test_after_an_unrecorded_request_it_begins_traces_of_its_own(clock: Clock) -> None:
     with recording(is_ignored=lambda name: name == "health") as recorder:
-        _left_behind_by(entry_span("health"))(_work, "late")
+        _left_behind_by(entry_span("health"))(work, "late")
     assert recorder.span("late").refs == ()
 
 
 @pytest.mark.anyio
-async def test_a_background_task_outlives_its_request(recorder: Recorder, clock: _WallClock) -> None:
+async def test_a_background_task_outlives_its_request(recorder: Recorder, clock: Clock) -> None:
     is_answered = anyio.Event()
 
     async def send_mail() -> None:
         await is_answered.wait()
-        _work("mail")
+        work("mail")
 
     async with anyio.create_task_group() as background:
         with entry_span("request") as request:
@@ -151,16 +127,11 @@ def test_a_worker_for_ever_does_not_keep_its_spans(recorder: Recorder) -> None:
     gc.collect()
     before = _spans_alive()
     for number in range(200):
-        run(_work, str(number))
+        run(work, str(number))
         recorder.segments.clear()
     assert _spans_alive() - before <= 1
 
 
-def test_a_request_does_not_continue_the_one_before_it(recorder: Recorder, clock: _WallClock) -> None:
-    def take_next_message() -> None:
-        with entry_span("second"):
-            pass
-
-    run = _left_behind_by(entry_span("first"))
-    run(take_next_message)
+def test_a_request_does_not_continue_the_one_before_it(recorder: Recorder, clock: Clock) -> None:
+    _left_behind_by(entry_span("first"))(entry_span("second").start).stop()
     assert recorder.span("second").refs == ()

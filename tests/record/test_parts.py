@@ -8,7 +8,7 @@ from swagent import entry_span, exit_span, get_correlation, local_span, put_corr
 from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import LONG_AFTER, PART_AGE
 
-from .recorded import Clock, Recorder, recording
+from .recorded import Clock, Recorder, recording, work
 
 
 def parents(recorder: Recorder) -> dict[str, str | None]:
@@ -42,8 +42,7 @@ def test_a_root_whose_place_was_sent_stays_where_it_is() -> None:
     with recording(span_limit=2) as recorder, entry_span("request") as request:
         carrier = parse_sw8(request.headers()["sw8"])
         for number in range(5):
-            with local_span(f"child {number}"):
-                pass
+            work(f"child {number}")
     assert carrier is not None
     segment = recorder.of("request")
     assert (carrier.segment_id, carrier.span_id) == (segment.id, 0)
@@ -54,10 +53,8 @@ def test_a_call_whose_place_was_sent_stays_where_it_is() -> None:
     with recording(span_limit=2) as recorder, entry_span("request"):
         with exit_span("call", "shop:80") as call:
             carrier = parse_sw8(call.headers()["sw8"])
-            with local_span("beyond"):
-                pass
-        with local_span("after"):
-            pass
+            work("beyond")
+        work("after")
     assert carrier is not None
     called = recorder.of("call")
     assert (carrier.segment_id, carrier.span_id) == (called.id, recorder.span("call").id)
@@ -67,16 +64,14 @@ def test_a_call_whose_place_was_sent_stays_where_it_is() -> None:
 def test_a_root_that_lives_long_sends_what_has_ended_by_then() -> None:
     clock = Clock()
     with recording(clock=clock) as recorder, entry_span("job"):
-        with local_span("early"):
-            pass
+        work("early")
         clock.now += LONG_AFTER / 2
         assert recorder.tracer.finish_overdue_segments()
         assert recorder.segments == []
         clock.now += LONG_AFTER / 2
         assert recorder.tracer.finish_overdue_segments()
         assert recorder.names == [["early"]]
-        with local_span("late"):
-            pass
+        work("late")
         clock.now += PART_AGE
         recorder.tracer.finish_overdue_segments()
         assert recorder.names == [["early"], ["late"]]
@@ -87,8 +82,7 @@ def test_a_part_waits_for_what_is_open_in_it() -> None:
     clock = Clock()
     with recording(clock=clock) as recorder, entry_span("job"):
         slow = local_span("slow").start()
-        with local_span("quick"):
-            pass
+        work("quick")
         clock.now += LONG_AFTER
         recorder.tracer.finish_overdue_segments()
         assert recorder.segments == []
@@ -112,7 +106,6 @@ def test_a_child_that_ends_after_its_root_is_there_as_well(limit: int) -> None:
         request = entry_span("request").start()
         child = local_span("child").start()
         request.stop()
-        with local_span("late"):
-            pass
+        work("late")
         child.stop()
     assert parents(recorder) == {"request": None, "child": "request", "late": "child"}

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from swagent.record.trace.sampling import WINDOW, Sampler
 
-
-class _Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from .recorded import Clock
 
 
 @pytest.mark.parametrize("per_window", [0, -1])
@@ -24,7 +18,7 @@ def test_zero_or_less_takes_all(per_window: int) -> None:
 
 
 def test_a_window_takes_its_number_and_the_next_one_again() -> None:
-    clock = _Clock()
+    clock = Clock()
     sampler = Sampler(2, clock)
     assert [sampler.take() for _ in range(4)] == [True, True, False, False]
     clock.now += WINDOW - 0.001
@@ -34,7 +28,7 @@ def test_a_window_takes_its_number_and_the_next_one_again() -> None:
 
 
 def test_a_window_begins_with_the_first_trace_and_not_at_full_seconds() -> None:
-    clock = _Clock()
+    clock = Clock()
     sampler = Sampler(1, clock)
     clock.now += 100.5
     assert [sampler.take(), sampler.take()] == [True, False]
@@ -42,19 +36,15 @@ def test_a_window_begins_with_the_first_trace_and_not_at_full_seconds() -> None:
     assert not sampler.take()
 
 
-def test_a_forced_trace_is_taken_from_a_full_window() -> None:
-    sampler = Sampler(1, _Clock())
-    assert [sampler.take(), sampler.take(forced=True), sampler.take()] == [True, True, False]
-
-
-def test_a_forced_trace_counts_towards_the_window() -> None:
-    sampler = Sampler(2, _Clock())
-    assert [sampler.take(forced=True), sampler.take(), sampler.take()] == [True, True, False]
+def test_a_forced_trace_is_taken_from_a_full_window_and_counts_towards_it() -> None:
+    full, new = Sampler(1, Clock()), Sampler(2, Clock())
+    assert [full.take(), full.take(forced=True), full.take()] == [True, True, False]
+    assert [new.take(forced=True), new.take(), new.take()] == [True, True, False]
 
 
 @given(st.integers(1, 5), st.lists(st.floats(0, 2), max_size=60))
 def test_no_window_takes_more_than_its_number(per_window: int, pauses: list[float]) -> None:
-    clock = _Clock()
+    clock = Clock()
     sampler = Sampler(per_window, clock)
     taken: list[float] = []
     for pause in pauses:

@@ -22,7 +22,7 @@ from swagent.record.trace.model import RefKind
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
-from .recorded import Recorder
+from .recorded import Recorder, in_a_thread
 
 FUNCTIONS = (threading.Thread.start, ThreadPoolExecutor.submit)
 
@@ -43,12 +43,6 @@ def propagation() -> Iterator[ThreadPropagation]:
 def work(name: str = "work") -> str:
     with local_span(name):
         return current_trace_id()
-
-
-def in_a_thread(function: Callable[[], object]) -> None:
-    thread = threading.Thread(target=function)
-    thread.start()
-    thread.join()
 
 
 class Worker(threading.Thread):
@@ -113,7 +107,7 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_a_span_there_refers_back(way: Callable[[], None], propagation: object, recorder: Recorder) -> None:
     with entry_span("request") as request, local_span("price"):
         way()
-    (reference,) = recorder.span("work").refs
+    reference = recorder.reference("work")
     assert (reference.kind, reference.segment_id, reference.span_id) == (RefKind.CROSS_THREAD, request.segment_id, 1)
     assert recorder.of("work").trace_id == request.trace_id
     assert recorder.of("work") is not recorder.of("request")
@@ -177,8 +171,7 @@ def test_arguments_of_any_name_pass(propagation: object, recorder: Recorder) -> 
     named = Named()
     with local_span("job"), ThreadPoolExecutor(1) as pool:
         # a method, taken from its class
-        done = pool.submit(Named.go, self=named, function="a", snapshot=1)
-        assert done.result() == (named, "a", 1)
+        assert pool.submit(Named.go, self=named, function="a", snapshot=1).result() == (named, "a", 1)
 
 
 def test_a_process_pool_gets_what_it_can_pickle(propagation: object, recorder: Recorder) -> None:

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Generator
 import pytest
 from anyio.lowlevel import checkpoint
 
-from swagent import current_span, entry_span, local_span, trace
+from swagent import current_span, entry_span, trace
 
-from .recorded import Recorder
+from .recorded import Recorder, work
 
 
 def _current() -> str:
@@ -58,8 +58,7 @@ async def aconverse() -> AsyncGenerator[str, str]:
                 return
     finally:
         await checkpoint()
-        with local_span("clean up"):
-            pass
+        work("clean up")
 
 
 def test_a_function_is_traced_under_its_name(recorder: Recorder) -> None:

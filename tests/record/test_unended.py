@@ -17,7 +17,7 @@ from swagent.record.trace.context import current
 from swagent.record.trace.model import INCOMPLETE
 from swagent.record.trace.span import Span
 
-from .recorded import Clock, Recorder, recording
+from .recorded import Clock, Recorder, recording, work
 
 
 @pytest.fixture(autouse=True)
@@ -96,8 +96,7 @@ def test_a_span_below_one_that_was_recorded_while_open_refers_to_it() -> None:
     with recording() as recorder:
         request = entry_span("request").start()
         recorder.tracer.finish_open_segments()
-        with local_span("later"):
-            pass
+        work("later")
         request.stop()
     assert recorder.names == [["request"], ["later"]]
     [reference] = recorder.span("later").refs
@@ -121,8 +120,7 @@ def test_a_poller_that_a_request_began_does_not_hold_it() -> None:
 
 
 def _poll() -> None:
-    with local_span("poll"):
-        pass
+    work("poll")
 
 
 KINDS = st.sampled_from(["once", "never", "twice", "lost"])

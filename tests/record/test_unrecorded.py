@@ -9,7 +9,7 @@ from swagent.record.trace import tracer as tracers
 from swagent.record.trace.carrier import Carrier, format_sw8
 from swagent.record.trace.sampling import Sampler
 
-from .recorded import Recorder, recording
+from .recorded import Recorder, recording, work
 
 _SAMPLED = Carrier(True, "trace", "segment", 3, "front", "front-1", "GET:/cart", "shop:8080")
 
@@ -34,8 +34,7 @@ def test_under_an_ignored_span_nothing_is_recorded() -> None:
             assert current_trace_id() == ""
             _use_all_of(health)
             _use_all_of(query)
-        with local_span("work"):
-            pass
+        work("work")
     assert recorder.names == [["work"]]
 
 
@@ -70,8 +69,7 @@ def test_a_message_of_another_trace_is_recorded_though_the_work_around_it_is_not
     with recording(sampler=_closed_sampler()) as recorder, local_span("poll"):
         with entry_span("message", sw8=format_sw8(_SAMPLED)), local_span("handle"):
             pass
-        with local_span("commit"):
-            pass
+        work("commit")
     assert recorder.names == [["message", "handle"]]
 
 
@@ -87,15 +85,12 @@ def test_a_trace_keeps_its_agent_and_a_new_one_goes_to_the_newest() -> None:
         request = entry_span("request").start()
         second = Recorder()
         tracers.install(second.tracer)
-        with local_span("price"):
-            pass
+        work("price")
         request.stop()
-        with local_span("next"):
-            pass
+        work("next")
         tracers.uninstall(second.tracer)
         tracers.uninstall(second.tracer)
-        with local_span("last"):
-            pass
+        work("last")
     assert (first.names, second.names) == ([["request", "price"], ["last"]], [["next"]])
 
 
@@ -103,8 +98,7 @@ def test_a_trace_begun_without_an_agent_stays_unrecorded_when_one_starts() -> No
     request = entry_span("request").start()
     late = Recorder()
     tracers.install(late.tracer)
-    with local_span("price"):
-        pass
+    work("price")
     request.stop()
     tracers.uninstall(late.tracer)
     assert late.segments == []
@@ -114,7 +108,6 @@ def test_a_trace_begun_without_an_agent_stays_unrecorded_when_one_starts() -> No
 def test_a_segment_that_is_just_full_is_not_limited(limit: int) -> None:
     with recording(span_limit=limit) as recorder, entry_span("request"):
         for _ in range(limit - 1):
-            with local_span("work"):
-                pass
+            work("work")
     assert len(recorder.only.spans) == limit
     assert not recorder.only.limited
