@@ -39,7 +39,8 @@ class OddError(asyncio.CancelledError):
     def args(self) -> Any:  # type: ignore[override]
         raise LookupError
 
-    get_name = args.fget
+    def get_name(self) -> str:
+        raise LookupError
 
 
 CANCELLED, TIMED_OUT, FAILED, OK = ("cancelled", False), ("timed_out", False), (None, True), (None, False)
