@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 import httpx
+import pytest
 
 from swagent import Agent, Config
 from swagent.asgi import SkyWalkingMiddleware
@@ -105,6 +106,28 @@ def answers(status: int = 200, data: bytes = b"ok") -> App:
     return app
 
 
+def says(*messages: Message | BaseException) -> App:
+    """An application that sends these messages, whatever it is asked, and raises what is an exception."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        for message in messages:
+            if isinstance(message, BaseException):
+                raise message
+            await send(message)
+
+    return app
+
+
+def doing(work: Callable[[], object]) -> App:
+    """An application that does something, and then answers."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        work()
+        await answers()(scope, receive, send)
+
+    return app
+
+
 @dataclass
 class Traced:
     """An application behind a middleware whose agent reports into memory."""
@@ -145,3 +168,26 @@ def tags(span: Span) -> dict[str, str]:
     """The tags, of which no key may occur twice."""
     assert len(dict(span.tags)) == len(span.tags)
     return dict(span.tags)
+
+
+async def span_of(
+    app: App, scope: Scope | None = None, *heard: Message, raises: type[BaseException] | None = None, **config: Any
+) -> Span:
+    """The one span of one call.
+
+    :param raises: what the call has to raise
+    """
+    [segment] = await segments_of(app, http_scope() if scope is None else scope, heard=heard, raises=raises, **config)
+    [span] = segment.spans
+    return span
+
+
+async def segments_of(
+    app: App, *scopes: Scope, heard: Iterable[Message] = (), raises: type[BaseException] | None = None, **config: Any
+) -> list[Segment]:
+    """What is recorded of calls, one after the other."""
+    async with traced(app, **config) as shop:
+        for scope in scopes:
+            with pytest.raises(raises) if raises is not None else nullcontext():
+                await call(shop.app, scope, *heard)
+        return await shop.segments()

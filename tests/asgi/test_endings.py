@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
+from contextlib import nullcontext
+from http import HTTPStatus
+from typing import Any
+
 import anyio
 import anyio.lowlevel
 import pytest
@@ -11,7 +16,18 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from asgi.calling import DISCONNECT, REQUEST, answers, body, call, http_scope, start, tags, traced
+from asgi.calling import (
+    DISCONNECT,
+    REQUEST,
+    body,
+    call,
+    http_scope,
+    says,
+    segments_of,
+    start,
+    tags,
+    traced,
+)
 from swagent import local_span
 from swagent.asgi.lifespan import Message, Receive, Scope, Send
 
@@ -35,13 +51,10 @@ async def test_a_stream_whose_client_hangs_up_is_cancelled_where_the_application
     returns."""
     is_gone = anyio.Event()
 
-    async def stream(request: Request) -> Response:
-        async def chunks() -> object:
-            yield b"chunk"
-            is_gone.set()
-            await anyio.sleep_forever()
-
-        return StreamingResponse(chunks())  # type: ignore[arg-type]
+    async def chunks() -> AsyncGenerator[bytes]:
+        yield b"chunk"
+        is_gone.set()
+        await anyio.sleep_forever()
 
     async def receive() -> Message:
         await is_gone.wait()
@@ -52,7 +65,7 @@ async def test_a_stream_whose_client_hangs_up_is_cancelled_where_the_application
     async def send(message: object) -> None:
         said.append(message)
 
-    async with traced(Starlette(routes=[Route("/", stream)])) as shop:
+    async with traced(streaming(chunks)) as shop:
         await shop.app(http_scope(), receive, send)
         span = await shop.span()
     assert said[1:] == [body(b"chunk", more=True)]
@@ -61,60 +74,74 @@ async def test_a_stream_whose_client_hangs_up_is_cancelled_where_the_application
     assert tags(span)["outcome"] == "cancelled"
 
 
-@pytest.mark.parametrize("said", [[start()], [start(), body(b"half", more=True)]])
-async def test_a_response_that_the_application_leaves_incomplete_is_cancelled(said: list[Message]) -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        for message in said:
-            await send(message)
+def streaming(chunks: Callable[[], AsyncGenerator[bytes]]) -> Starlette:
+    async def stream(request: Request) -> Response:
+        return StreamingResponse(chunks())
 
-    async with traced(app) as shop:
-        assert await call(shop.app, http_scope()) == said
+    return Starlette(routes=[Route("/", stream)])
+
+
+HALF = body(b"half", more=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        *(([start(status), body()], (status, False, None)) for status in (200, 204, 301, 304, 404, 499)),
+        *(([start(status), body()], (status, True, None)) for status in (500, 503)),
+        ([start(HTTPStatus.BAD_GATEWAY), body()], (502, True, None)),
+        ([start()], (200, False, "cancelled")),
+        ([start(), HALF], (200, False, "cancelled")),
+        ([start(), HALF, ConnectionError("the database went away")], (200, True, None)),
+        ([ConnectionResetError("the database hung up")], (500, True, None)),
+        ([TimeoutError()], (500, True, None)),
+        ([SystemExit(3)], (None, False, None)),
+        ([KeyboardInterrupt()], (None, False, None)),
+        ([GeneratorExit()], (None, False, None)),
+    ],
+    ids=str,
+)
+async def test_how_a_request_ends(said: list[Any], expected: tuple[int | None, bool, str | None]) -> None:
+    error = said[-1] if isinstance(said[-1], BaseException) else None
+    async with traced(says(*said)) as shop:
+        with pytest.raises(type(error)) if error is not None else nullcontext() as raised:
+            assert await call(shop.app, http_scope()) == said
         span = await shop.span()
-    assert not span.is_error
-    assert tags(span)["outcome"] == "cancelled"
+    assert error is None or (raised is not None and raised.value is error)
+    status, is_error, outcome = expected
+    assert tags(span).get("http.status_code") == (status and str(status))
+    assert (span.is_error, tags(span).get("outcome")) == (is_error, outcome)
+    assert bool(span.logs) is (error is not None and is_error)
 
 
-@pytest.mark.parametrize("status", [204, 304, 404, 500])
-async def test_a_response_that_is_complete_has_no_outcome(status: int) -> None:
-    async with traced(answers(status, b"")) as shop:
-        await call(shop.app, http_scope(method="HEAD"))
-        assert "outcome" not in tags(await shop.span())
-
-
-async def test_a_cancellation_passes_and_is_no_error() -> None:
-    is_cancelled = False
-    cancel_scope = anyio.CancelScope()
+@pytest.mark.parametrize("said", [[], [start()]])
+async def test_a_cancellation_passes_and_is_no_error(said: list[Message]) -> None:
+    is_cancelled = 0
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         nonlocal is_cancelled
-        await send(start())
+        for message in said:
+            await send(message)
         cancel_scope.cancel()
         try:
             await anyio.sleep_forever()
         except anyio.get_cancelled_exc_class():
-            is_cancelled = True
+            is_cancelled += 1
             raise
 
     async with traced(app) as shop:
-        with cancel_scope:
-            await call(shop.app, http_scope())
-        span = await shop.span()
-    assert is_cancelled
-    assert cancel_scope.cancelled_caught
-    assert not span.is_error
-    assert not span.logs
-
-
-@pytest.mark.parametrize("ending", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
-async def test_an_exit_passes_and_is_no_error(ending: BaseException) -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        raise ending
-
-    async with traced(app) as shop:
-        with pytest.raises(type(ending)) as raised:
-            await call(shop.app, http_scope())
-        assert raised.value is ending
-        assert not (await shop.span()).is_error
+        for _ in range(2):
+            with anyio.CancelScope() as cancel_scope:
+                await call(shop.app, http_scope())
+            assert cancel_scope.cancelled_caught
+        segments = await shop.segments()
+    assert is_cancelled == len(segments) == 2
+    for segment in segments:
+        [span] = segment.spans
+        assert tags(span)["outcome"] == "cancelled"
+        assert "task" not in tags(span)
+        assert not span.is_error
+        assert not span.logs
 
 
 async def test_a_client_that_hangs_up_on_a_stream_is_no_error() -> None:
@@ -123,12 +150,9 @@ async def test_a_client_that_hangs_up_on_a_stream_is_no_error() -> None:
     class GoneError(OSError):
         pass
 
-    async def stream(request: Request) -> Response:
-        async def chunks() -> object:
-            while True:
-                yield b"chunk"
-
-        return StreamingResponse(chunks())  # type: ignore[arg-type]
+    async def chunks() -> AsyncGenerator[bytes]:
+        while True:
+            yield b"chunk"
 
     async def receive() -> dict[str, object]:
         return {"type": "http.request"}
@@ -137,7 +161,7 @@ async def test_a_client_that_hangs_up_on_a_stream_is_no_error() -> None:
         if message == body(b"chunk", more=True):
             raise GoneError
 
-    async with traced(Starlette(routes=[Route("/", stream)])) as shop:
+    async with traced(streaming(chunks)) as shop:
         scope = http_scope(asgi={"version": "3.0", "spec_version": "2.4"})
         with pytest.raises(Exception) as raised:
             await shop.app(scope, receive, send)
@@ -161,37 +185,8 @@ async def test_a_client_that_hangs_up_in_the_middle_of_its_request_is_no_error()
     assert "http.status_code" not in tags(span), "what Starlette answers here reaches no client"
 
 
-async def test_an_oserror_of_the_applications_own_is_an_error() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        raise ConnectionResetError("the database hung up")
-
-    async with traced(app) as shop:
-        with pytest.raises(ConnectionResetError):
-            await call(shop.app, http_scope())
-        assert (await shop.span()).is_error
-
-
-async def test_a_request_that_is_cancelled_says_so() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        cancel_scope.cancel()
-        await anyio.sleep_forever()
-
-    async with traced(app) as shop:
-        for _ in range(2):
-            with anyio.CancelScope() as cancel_scope:
-                await call(shop.app, http_scope())
-        for segment in await shop.segments():
-            [span] = segment.spans
-            assert tags(span)["outcome"] == "cancelled"
-            assert "task" not in tags(span)
-            assert not span.is_error
-
-
 async def test_a_request_that_takes_too_long_says_so() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await anyio.sleep_forever()
-
-    async with traced(app) as shop:
+    async with traced(doing_nothing) as shop:
         with anyio.move_on_after(0.001):
             await call(shop.app, http_scope())
         span = await shop.span()
@@ -199,17 +194,8 @@ async def test_a_request_that_takes_too_long_says_so() -> None:
     assert not span.is_error
 
 
-async def test_a_timeout_that_leaves_the_application_is_an_error_to_its_client() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        raise TimeoutError
-
-    async with traced(app) as shop:
-        with pytest.raises(TimeoutError):
-            await call(shop.app, http_scope())
-        span = await shop.span()
-    assert span.is_error
-    assert tags(span)["http.status_code"] == "500"
-    assert "outcome" not in tags(span)
+async def doing_nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    await anyio.sleep_forever()
 
 
 async def test_a_cancellation_behind_the_response_comes_too_late() -> None:
@@ -233,10 +219,7 @@ async def test_work_behind_the_response_that_fails_is_a_span_below_the_request()
     async def work(request: Request) -> Response:
         return PlainTextResponse("done", background=BackgroundTask(bad))
 
-    async with traced(Starlette(routes=[Route("/", work)])) as shop:
-        with pytest.raises(LookupError):
-            await call(shop.app, http_scope())
-        request, late = await shop.segments()
+    request, late = await segments_of(Starlette(routes=[Route("/", work)]), http_scope(), raises=LookupError)
     assert not request.spans[0].is_error
     assert tags(request.spans[0])["http.status_code"] == "200"
     [span] = late.spans
@@ -249,12 +232,7 @@ async def test_work_behind_the_response_that_fails_is_a_span_below_the_request()
 
 
 async def test_work_behind_the_response_of_a_request_that_is_not_recorded_is_not_recorded_either() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send(start())
-        await send(body())
-        raise LookupError
-
-    async with traced(app, trace_ignore_path="/quiet") as shop:
+    async with traced(says(start(), body(), LookupError()), trace_ignore_path="/quiet") as shop:
         for path in ("/quiet", "/"):
             with pytest.raises(LookupError):
                 await call(shop.app, http_scope(path))
@@ -263,10 +241,6 @@ async def test_work_behind_the_response_of_a_request_that_is_not_recorded_is_not
 
 
 async def test_a_client_that_leaves_at_the_last_body_is_no_failure_behind_the_response() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send(start())
-        await send(body())
-
     async def no_message() -> Message:
         raise AssertionError
 
@@ -274,7 +248,7 @@ async def test_a_client_that_leaves_at_the_last_body_is_no_failure_behind_the_re
         if message["type"] == "http.response.body":
             raise OSError("gone")
 
-    async with traced(app) as shop:
+    async with traced(says(start(), body())) as shop:
         with pytest.raises(OSError, match="gone"):
             await shop.app(http_scope(), no_message, send)
         await shop.span()

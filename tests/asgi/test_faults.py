@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from asgi.calling import answers, body, call, http_scope, start, traced
+from asgi.calling import answers, body, call, http_scope, says, segments_of, start, traced
 from swagent import Agent, Config, current_span, exit_span
 from swagent.acceleration import native
 from swagent.asgi import SkyWalkingMiddleware
@@ -137,10 +137,7 @@ async def test_the_request_is_served_whatever_breaks(
 async def test_the_applications_exception_passes_whatever_breaks(
     plant: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        raise LookupError("no such lamp")
-
-    async with traced(app) as shop:
+    async with traced(says(LookupError("no such lamp"))) as shop:
         with planted(plant, monkeypatch), pytest.raises(LookupError):
             await call(shop.app, http_scope())
         assert current_span() is None
@@ -185,9 +182,7 @@ async def test_a_frameworks_object_that_raises_when_looked_at_costs_the_template
             found.update(span.headers())
         await answers()(scope, receive, send)
 
-    async with traced(app) as shop:
-        await call(shop.app, http_scope("/items/7"))
-        [segment] = await shop.segments()
+    [segment] = await segments_of(app, http_scope("/items/7"))
     carrier = parse_sw8(found["sw8"])
     assert carrier is not None
     assert carrier.endpoint == "GET:/items/7"
@@ -218,13 +213,9 @@ async def test_an_interruption_while_a_frameworks_object_is_looked_at_reaches_th
 
 
 async def test_an_odd_message_that_the_server_takes_is_no_error_of_ours() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": "fine"})
-        await send({"type": "http.response.start"})
-        await send({})
-        await send(body(b"ok"))
-
-    async with traced(app) as shop:
+    async with traced(
+        says({"type": "http.response.start", "status": "fine"}, {"type": "http.response.start"}, {}, body(b"ok"))
+    ) as shop:
         assert len(await call(shop.app, http_scope())) == 4
         assert shop.app.faults.count
         assert (await shop.span()).operation == "GET:/"

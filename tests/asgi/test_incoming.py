@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asgi.calling import CARRIER, SW8, answers, body, call, http_scope, start, traced
+from asgi.calling import CARRIER, SW8, answers, body, call, doing, http_scope, segments_of, span_of, start, traced
 from faults.covering import covers
+from record.hostile_headers import HOSTILE as HOSTILE_HEADERS
 from swagent import Config, current_trace_id, exit_span, get_correlation
 from swagent.agent_log import RateLimitedLog
 from swagent.asgi import SkyWalkingMiddleware
@@ -28,50 +29,21 @@ pytestmark = pytest.mark.anyio
 FIELDS = SW8.split(b"-")
 
 
-def with_field(index: int, value: bytes) -> bytes:
-    """The good header with one field changed."""
-    return b"-".join([*FIELDS[:index], value, *FIELDS[index + 1 :]])
-
-
 HOSTILE: dict[str, list[bytes]] = {
-    "empty": [b""],
+    **{name: [header.encode()] for name, header in HOSTILE_HEADERS.items()},
     "blank": [b" "],
     "no context at all": [b"null"],
-    "too few fields": [b"-".join(FIELDS[:7])],
-    "too many fields": [SW8 + b"-1"],
-    "only separators": [b"-------"],
-    "sample flag": [with_field(0, b"2")],
-    "bad base64": [with_field(1, b"!!!!")],
-    "base64 without padding": [with_field(1, b"YWI")],
-    "base64 with too much": [with_field(1, b"YWI=====")],
-    "not UTF-8": [with_field(1, b64encode(b"\xff\xfe"))],
     "raw bytes": [b"\xff\xfe\x00\x01"],
-    "empty trace id": [with_field(1, b"")],
-    "long trace id": [with_field(1, b64encode(b"x" * 600))],
-    "span id a text": [with_field(3, b"one")],
-    "span id negative": [with_field(3, b"+1")],
-    "span id a latin-1 digit": [with_field(3, b"\xb2")],
-    "span id Arabic digits": [with_field(3, "\u0661".encode())],
-    "span id underscored": [with_field(3, b"1_0")],
-    "span id of 10 digits": [with_field(3, b"9" * 10)],
-    "span id of 5,000 digits": [with_field(3, b"1" * 5000)],
-    "span id of 10 to the 400": [with_field(3, b"1" + b"0" * 400)],
+    "span id a latin-1 digit": [SW8.replace(b"-3-", b"-\xb2-")],
     "NUL": [SW8 + b"\x00"],
-    "NUL in a field": [with_field(5, b"d2Vi\x00")],
-    "CRLF": [SW8 + b"\r\nx-injected: 1"],
-    "CRLF in a field": [with_field(1, b"dHJh\r\nY2U=")],
     "1 MiB": [b"x" * 1_048_576],
     "1 MiB of separators": [b"-" * 1_048_576],
-    "1 MiB in a field": [with_field(7, b"QUFB" * 262_144)],
-    "control characters in an id": [with_field(1, b64encode(b"trace\r\nforged"))],
-    "a direction override in an id": [with_field(2, b64encode("a\u202eb".encode()))],
+    "control characters in an id": [SW8.replace(FIELDS[1], b64encode(b"trace\r\nforged"))],
+    "a direction override in an id": [SW8.replace(FIELDS[2], b64encode("a\u202eb".encode()))],
     "twice": [SW8, SW8],
     "twice, once good": [b"bad", SW8],
-    "comma-joined": [SW8 + b"," + SW8],
     "comma and blank": [SW8 + b", " + SW8],
-    "blank around": [b" " + SW8 + b" "],
     "percent-encoded": [SW8.replace(b"=", b"%3D")],
-    "url-safe base64": [with_field(1, b"_-8=")],
 }
 
 
@@ -84,20 +56,12 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def test_the_trace_is_continued() -> None:
     seen: list[str] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.append(current_trace_id())
-        await answers()(scope, receive, send)
-
-    async with traced(app) as shop:
-        await call(shop.app, http_scope("/", [(b"sw8", SW8)]))
-        [segment] = await shop.segments()
+    [segment] = await segments_of(doing(lambda: seen.append(current_trace_id())), http_scope("/", [(b"sw8", SW8)]))
     [reference] = segment.spans[0].references
     assert segment.trace_id == CARRIER.trace_id == seen[0]
     assert (reference.kind, reference.trace_id, reference.segment_id, reference.span_id) == (
-        "CrossProcess", "trace-1", "segment-1", 3)  # fmt: skip
-    assert (reference.service, reference.instance, reference.endpoint, reference.address) == (
-        "web", "web-1", "GET:/cart", "shop:80")  # fmt: skip
+        "CrossProcess", *CARRIER[1:4])  # fmt: skip
+    assert (reference.service, reference.instance, reference.endpoint, reference.address) == CARRIER[4:]
 
 
 async def test_correlation_travels_through() -> None:
@@ -120,36 +84,24 @@ async def test_correlation_without_a_trace_is_not_taken() -> None:
         assert get_correlation("user") is None
         await answers()(scope, receive, send)
 
-    async with traced(app) as shop:
-        await call(shop.app, http_scope("/", [(b"sw8-correlation", b"dXNlcg==:Nw==")]))
-        assert (await shop.span()).operation == "GET:/"
+    assert (await span_of(app, http_scope("/", [(b"sw8-correlation", b"dXNlcg==:Nw==")]))).operation == "GET:/"
 
 
 @pytest.mark.one_loop
 @covers("D01")
 @pytest.mark.parametrize("values", HOSTILE.values(), ids=HOSTILE)
-async def test_a_hostile_header_changes_nothing_and_a_new_trace_begins(values: list[bytes]) -> None:
-    scope = http_scope("/items/7", [(b"sw8", value) for value in values])
-    plain = await call(echo, dict(scope))
+async def test_a_hostile_header_changes_nothing(values: list[bytes]) -> None:
+    """As `sw8` it begins a new trace; as `sw8-correlation` the caller's goes on."""
+    new = http_scope("/items/7", [(b"sw8", value) for value in values])
+    continued = http_scope("/items/7", [(b"sw8", SW8), *((b"sw8-correlation", value) for value in values)])
     async with traced(echo) as shop:
-        assert await call(shop.app, dict(scope)) == plain
-        [segment] = await shop.segments()
-    assert not segment.spans[0].references
-    assert segment.trace_id not in ("", CARRIER.trace_id)
+        for scope in (new, continued):
+            assert await call(shop.app, dict(scope)) == await call(echo, dict(scope))
+        first, second = await shop.segments()
+    assert not first.spans[0].references
+    assert first.trace_id not in ("", CARRIER.trace_id)
+    assert second.trace_id == CARRIER.trace_id
     assert shop.app.faults.count == 0, "a bad header is foreseen, and no fault of ours"
-
-
-@pytest.mark.one_loop
-@covers("D01")
-@pytest.mark.parametrize("values", HOSTILE.values(), ids=HOSTILE)
-async def test_a_hostile_correlation_changes_nothing_and_the_trace_goes_on(values: list[bytes]) -> None:
-    scope = http_scope("/items/7", [(b"sw8", SW8), *((b"sw8-correlation", value) for value in values)])
-    plain = await call(echo, dict(scope))
-    async with traced(echo) as shop:
-        assert await call(shop.app, dict(scope)) == plain
-        [segment] = await shop.segments()
-    assert segment.trace_id == CARRIER.trace_id
-    assert shop.app.faults.count == 0
 
 
 @st.composite
@@ -203,9 +155,9 @@ def test_any_headers_at_all_change_nothing(anyio_backend: Any) -> None:
     ids=["always", "never", "this client", "another client"],
 )
 async def test_trusted_callers(trust: bool | Callable[[Any], bool], is_continued: bool) -> None:
-    async with traced(answers(), trust_incoming=trust) as shop:
-        await call(shop.app, http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", b"dXNlcg==:Nw==")]))
-        [segment] = await shop.segments()
+    [segment] = await segments_of(
+        answers(), http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", b"dXNlcg==:Nw==")]), trust_incoming=trust
+    )
     assert (segment.trace_id == CARRIER.trace_id) is is_continued
     assert bool(segment.spans[0].references) is is_continued
 
@@ -258,19 +210,10 @@ async def test_a_trusted_caller_decides_for_the_whole_trace(sampled: bytes, reco
 
 async def test_the_limits_of_correlation_are_the_configured_ones() -> None:
     seen: list[str | None] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        seen.extend(get_correlation(key) for key in "abc")
-        await answers()(scope, receive, send)
-
-    config = Config(correlation_element_max_number=2, correlation_value_max_length=3)
-    limits = {
-        "correlation_element_max_number": config.correlation_element_max_number,
-        "correlation_value_max_length": config.correlation_value_max_length,
-    }
-    async with traced(app, **limits) as shop:
-        correlation = format_correlation({"a": "1234", "b": "123", "c": "1"}).encode()
-        await call(shop.app, http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", correlation)]))
+    app = doing(lambda: seen.extend(get_correlation(key) for key in "abc"))
+    correlation = format_correlation({"a": "1234", "b": "123", "c": "1"}).encode()
+    scope = http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", correlation)])
+    await segments_of(app, scope, correlation_element_max_number=2, correlation_value_max_length=3)
     assert seen == [None, "123", "1"]
 
 
@@ -292,8 +235,6 @@ async def test_the_headers_of_a_request_with_calls_are_read_once() -> None:
         await answers()(scope, receive, send)
 
     headers = CountedHeaders([(b"host", b"shop.test")])
-    async with traced(app) as shop:
-        await call(shop.app, {**http_scope(), "headers": headers})
-        (segment,) = await shop.segments()
+    (segment,) = await segments_of(app, {**http_scope(), "headers": headers})
     assert len(segment.spans) == 4
     assert headers.looks == 1

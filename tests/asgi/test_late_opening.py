@@ -12,7 +12,8 @@ import anyio
 import pytest
 from fastapi import APIRouter, FastAPI
 
-from asgi.calling import SW8, answers, body, call, http_scope, start, traced, websocket_scope
+from asgi.calling import SW8, answers, body, call, doing, http_scope, says, segments_of, start, traced, websocket_scope
+from record.recorded import work
 from swagent import current_span, exit_span, local_span
 from swagent.asgi.lifespan import App, Receive, Scope, Send
 from swagent.collector.store.trace_records import Segment
@@ -36,30 +37,22 @@ def routed() -> App:
     return app
 
 
-def found(*messages: Any) -> Callable[[], App]:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        for message in messages:
-            await send(message)
-
-    return lambda: app
-
-
 CASES: dict[str, tuple[Callable[[], App], Scope]] = {
     "a path": (answers, http_scope("/items/7")),
     "a long path": (answers, http_scope("/items/" + 300 * "7")),
     "an image, which is ignored": (answers, http_scope("/lamp.png")),
     "an odd method": (answers, http_scope(method="BREW")),
     "a failed response": (lambda: answers(503), http_scope()),
-    "no response": (found(), http_scope()),
-    "half a response": (found(start()), http_scope()),
-    "a stream": (found(start(), body(b"a", more=True), body(b"b")), http_scope()),
+    "no response": (says, http_scope()),
+    "half a response": (lambda: says(start()), http_scope()),
+    "a stream": (lambda: says(start(), body(b"a", more=True), body(b"b")), http_scope()),
     "a route with a prefix": (routed, http_scope("/v1/items/7")),
     "a route that fails": (routed, http_scope("/v1/items/8")),
     "no route": (routed, http_scope("/v2/items/7")),
     "a caller": (answers, http_scope(headers=[(b"sw8", SW8)])),
     "a caller, not sampled": (answers, http_scope(headers=[(b"sw8", b"0" + SW8[1:])])),
     "a broken caller": (answers, http_scope(headers=[(b"sw8", b"1-x")])),
-    "a websocket": (found({"type": "websocket.accept"}, {"type": "websocket.close"}), websocket_scope("/talk")),
+    "a websocket": (lambda: says({"type": "websocket.accept"}, {"type": "websocket.close"}), websocket_scope("/talk")),
     "no client": (answers, http_scope(client=None)),
     "an odd client": (answers, http_scope(client=('a "quoted" höst', 1))),
 }
@@ -103,14 +96,17 @@ async def test_looked_at_or_not_it_is_the_same(make: Callable[[], App], scope: S
     assert len({repr(each) for each in plain}) <= 1
 
 
+class Routed:
+    path_format = "/{letter}"
+
+
 @pytest.mark.parametrize("is_encoded", [False, True])
 async def test_a_span_after_the_response_refers_to_the_request(is_encoded: bool) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await answers()(scope, receive, send)
         if is_encoded:
             assert await shop.agent.flush()
-        with local_span("afterwards"):
-            pass
+        work("afterwards")
 
     async with traced(app) as shop:
         for _ in range(2):
@@ -122,6 +118,7 @@ async def test_a_span_after_the_response_refers_to_the_request(is_encoded: bool)
     for follower in followers:
         [reference] = follower.spans[0].references
         request = requests[reference.segment_id]
+        assert (reference.kind, reference.span_id) == ("CrossThread", 0)
         assert follower.trace_id == request.trace_id == reference.trace_id
         assert reference.endpoint == request.spans[0].operation == "GET:/{letter}"
 
@@ -129,50 +126,32 @@ async def test_a_span_after_the_response_refers_to_the_request(is_encoded: bool)
 async def test_the_question_for_a_call_under_way_opens_no_span() -> None:
     seen: list[bool] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def ask() -> None:
         request = current.get()
         assert isinstance(request, PendingRequest)
         seen.extend([is_outermost(), request.span is None])
         with exit_span("call", "peer:80"):
             seen.append(is_outermost())
-        await answers()(scope, receive, send)
 
-    async with traced(app) as shop:
-        await call(shop.app, http_scope("/a"))
-        assert shop.app.faults.count == 0
+    await segments_of(doing(ask), http_scope("/a"))
     assert seen == [True, True, False]
 
 
 async def test_the_trace_of_an_opened_request_is_known_after_its_end() -> None:
-    seen: list[str] = []
+    seen: list[Any] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        request = current.get()
-        assert request is not None
-        with local_span("child"):
-            pass
-        await answers()(scope, receive, send)
-        seen.append(request.trace_id)
+    def look() -> None:
+        seen.append(current.get())
+        work("child")
 
-    async with traced(app) as shop:
-        await call(shop.app, http_scope("/a"))
-        [segment] = await shop.segments()
-        assert shop.app.faults.count == 0
-    assert seen == [segment.trace_id]
-
-
-class Routed:
-    path_format = "/{letter}"
+    [segment] = await segments_of(doing(look), http_scope("/a"))
+    assert seen[0].trace_id == segment.trace_id
 
 
 async def test_a_child_that_outlives_the_response_ends_the_segment() -> None:
     children: list[Any] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        children.append(local_span("slow").start())
-        await answers()(scope, receive, send)
-
-    async with traced(app) as shop:
+    async with traced(doing(lambda: children.append(local_span("slow").start()))) as shop:
         await call(shop.app, http_scope("/a"))
         assert await shop.segments() == []
         children[0].stop()
@@ -216,12 +195,8 @@ async def test_a_thread_that_opens_and_one_that_ends_agree() -> None:
 
 
 async def test_only_what_a_span_has_is_found_by_asking() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        spans.append(current_span())
-        await answers()(scope, receive, send)
-
     spans: list[Any] = []
-    async with traced(app) as shop:
+    async with traced(doing(lambda: spans.append(current_span()))) as shop:
         for _ in range(2):
             await call(shop.app, http_scope("/7", route=Routed()))
             span = spans.pop()

@@ -7,26 +7,10 @@ from typing import Any
 
 import pytest
 
-from asgi.calling import CARRIER, SW8, answers, call, http_scope, traced
+from asgi.calling import CARRIER, SW8, answers, call, doing, http_scope, traced
 from swagent import exit_span, local_span
-from swagent.asgi.lifespan import Receive, Scope, Send
-from swagent.record.trace.carrier import format_sw8
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_a_trace_that_upstream_does_not_sample_is_not_recorded() -> None:
-    passed_on: list[dict[str, str]] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        with local_span("inside"), exit_span("GET:/stock", peer="stock:80") as span:
-            passed_on.append(span.headers())
-        await answers()(scope, receive, send)
-
-    async with traced(app) as shop:
-        await call(shop.app, http_scope("/", [(b"sw8", format_sw8(CARRIER._replace(sampled=False)).encode())]))
-        assert await shop.segments() == []
-    assert passed_on == [{}]
 
 
 @pytest.mark.usefixtures("one_window")
@@ -40,25 +24,27 @@ async def test_a_trace_that_upstream_samples_is_recorded_beyond_the_sampling_rat
 
 
 @pytest.mark.parametrize(
-    ("path", "settings_"),
+    ("path", "sw8", "settings_"),
     [
-        ("/logo.png", {}),
-        ("/logo.PNG", {}),
-        ("/page.x", {"ignore_suffix": (".x",)}),
-        ("/health/live", {"trace_ignore_path": ("/health/*",)}),
-        ("/health/a/b", {"trace_ignore_path": ("/nothing", "/health/**")}),
+        ("/logo.png", SW8, {}),
+        ("/logo.PNG", SW8, {}),
+        ("/page.x", SW8, {"ignore_suffix": (".x",)}),
+        ("/health/live", SW8, {"trace_ignore_path": ("/health/*",)}),
+        ("/health/a/b", SW8, {"trace_ignore_path": ("/nothing", "/health/**")}),
+        ("/", b"0" + SW8[1:], {}),
     ],
 )
-async def test_ignored_operations_are_not_recorded(path: str, settings_: dict[str, Any]) -> None:
+async def test_neither_ignored_operations_nor_what_upstream_does_not_sample_is_recorded(
+    path: str, sw8: bytes, settings_: dict[str, Any]
+) -> None:
     passed_on: list[dict[str, str]] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        with exit_span("GET:/stock", peer="stock:80") as span:
+    def ask() -> None:
+        with local_span("inside"), exit_span("GET:/stock", peer="stock:80") as span:
             passed_on.append(span.headers())
-        await answers()(scope, receive, send)
 
-    async with traced(app, **settings_) as shop:
-        assert len(await call(shop.app, http_scope(path, [(b"sw8", SW8)]))) == 2
+    async with traced(doing(ask), **settings_) as shop:
+        assert len(await call(shop.app, http_scope(path, [(b"sw8", sw8)]))) == 2
         assert await shop.segments() == []
     assert passed_on == [{}]
 

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from asgi.calling import SW8, answers, call, http_scope, traced
+from asgi.calling import SW8, answers, call, doing, http_scope, traced
 from swagent import current_trace_id, local_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.signals import Signal
@@ -58,11 +58,7 @@ async def test_it_names_the_segment_of_its_request(
     "scope", [http_scope("/lamp.png"), http_scope("/a", [(b"sw8", b"0" + SW8[1:])])], ids=["ignored", "not sampled"]
 )
 async def test_it_names_none_that_is_not_recorded(scope: Scope) -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        logging.getLogger("shop").warning("sold out")
-        await answers()(scope, receive, send)
-
-    async with traced(app, log_reporter_active=True) as shop:
+    async with traced(doing(lambda: logging.getLogger("shop").warning("sold out")), log_reporter_active=True) as shop:
         await call(shop.app, scope)
         assert await shop.segments() == []
         [log] = logs_of(shop.collector)

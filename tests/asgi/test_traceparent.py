@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asgi.calling import SW8, answers, call, http_scope, traced
+from asgi.calling import SW8, answers, doing, http_scope, segments_of
 from swagent import current_trace_id, exit_span
-from swagent.asgi.lifespan import Receive, Scope, Send
 
 pytestmark = pytest.mark.anyio
 
@@ -19,30 +18,25 @@ HEADERS = [(b"traceparent", CALLER), (b"tracestate", b"a=1"), (b"tracestate", b"
 async def test_the_trace_goes_on(asks: str) -> None:
     seen: list[str] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def ask() -> None:
         if asks == "the trace's id":
             seen.append(current_trace_id())
         elif asks == "headers to send":
             with exit_span("call", "stock:80") as span:
                 seen.append(span.headers()["traceparent"].split("-")[1])
                 assert span.headers()["tracestate"].endswith(",a=1,b=2")
-        await answers()(scope, receive, send)
 
-    async with traced(app) as shop:
-        await call(shop.app, http_scope("/orders", HEADERS))
-        [segment] = await shop.segments()
+    [segment] = await segments_of(doing(ask), http_scope("/orders", HEADERS))
     assert segment.trace_id == TRACE
     assert seen in ([], [TRACE])
-    entry = segment.spans[0] if segment.spans[0].kind == "Entry" else segment.spans[-1]
+    [entry] = [span for span in segment.spans if span.kind == "Entry"]
     assert list(entry.references) == []
     assert ("traceparent", CALLER.decode()) in [tuple(tag) for tag in entry.tags]
     assert entry.operation == "GET:/orders"
 
 
 async def test_sw8_wins() -> None:
-    async with traced(answers()) as shop:
-        await call(shop.app, http_scope("/", [*HEADERS, (b"sw8", SW8)]))
-        [segment] = await shop.segments()
+    [segment] = await segments_of(answers(), http_scope("/", [*HEADERS, (b"sw8", SW8)]))
     assert segment.trace_id == "trace-1"
     assert len(segment.spans[0].references) == 1
 
@@ -52,16 +46,12 @@ async def test_sw8_wins() -> None:
     "headers", [[(b"traceparent", b"00-0-0-01")], [(b"traceparent", CALLER)] * 2], ids=["bad", "two"]
 )
 async def test_a_malformed_header_begins_a_trace(headers: list[tuple[bytes, bytes]]) -> None:
-    async with traced(answers()) as shop:
-        await call(shop.app, http_scope("/", headers))
-        [segment] = await shop.segments()
+    [segment] = await segments_of(answers(), http_scope("/", headers))
     assert segment.trace_id not in ("", TRACE)
     assert not any(tag[0] == "traceparent" for tag in segment.spans[0].tags)
 
 
 @pytest.mark.parametrize("setting", ["propagate_traceparent", "trust_incoming"])
 async def test_it_can_be_left_out(setting: str) -> None:
-    async with traced(answers(), **{setting: False}) as shop:
-        await call(shop.app, http_scope("/", HEADERS))
-        [segment] = await shop.segments()
+    [segment] = await segments_of(answers(), http_scope("/", HEADERS), **{setting: False})
     assert segment.trace_id != TRACE

@@ -21,7 +21,7 @@ import sniffio
 from asgiref.sync import async_to_sync, iscoroutinefunction, sync_to_async
 from starlette._utils import is_async_callable
 
-from asgi.calling import REQUEST, body, call, http_scope, start, tags, traced, websocket_scope
+from asgi.calling import REQUEST, body, call, http_scope, says, start, tags, traced, websocket_scope
 from swagent.acceleration import native
 from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
 
@@ -373,10 +373,7 @@ async def test_a_client_that_is_gone_is_no_failure(at_once: bool) -> None:
     def gone_at_once(message: Message) -> Awaitable[None]:
         raise Gone
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send(body(more=True))
-
-    async with traced(app) as shop:
+    async with traced(says(body(more=True))) as shop:
         with pytest.raises(Gone):
             await shop.app(http_scope(), Server().receive, gone_at_once if at_once else gone)
         span = await shop.span()
@@ -386,12 +383,8 @@ async def test_a_client_that_is_gone_is_no_failure(at_once: bool) -> None:
 
 @one_loop
 async def test_a_websocket_is_followed_where_send_is_no_coroutine_function() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "websocket.accept"})
-        await send({"type": "websocket.close", "code": 1000})
-
     server = Server()
-    async with traced(app) as shop:
+    async with traced(says({"type": "websocket.accept"}, {"type": "websocket.close", "code": 1000})) as shop:
         await shop.app(websocket_scope(), server.receive, server.send_at_once)
         assert tags(await shop.span())["http.status_code"] == "101"
 

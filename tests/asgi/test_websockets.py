@@ -7,9 +7,9 @@ from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from asgi.calling import call, tags, traced, websocket_scope
+from asgi.calling import call, says, span_of, start, tags, traced, websocket_scope
 from swagent import current_span
-from swagent.asgi.lifespan import Message, Receive, Scope, Send
+from swagent.asgi.lifespan import Message
 
 pytestmark = pytest.mark.anyio
 
@@ -57,32 +57,20 @@ async def test_an_exception_passes_and_is_recorded() -> None:
         await socket.accept()
         raise LookupError("no such room")
 
-    async with traced(Starlette(routes=[WebSocketRoute("/", fail)])) as shop:
-        with pytest.raises(LookupError):
-            await call(shop.app, websocket_scope(), CONNECT)
-        span = await shop.span()
+    span = await span_of(Starlette(routes=[WebSocketRoute("/", fail)]), websocket_scope(), CONNECT, raises=LookupError)
     assert span.is_error
     assert [dict(log.data)["message"] for log in span.logs] == ["no such room"]
 
 
-async def test_a_refused_handshake() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "websocket.close"})
-
-    async with traced(app) as shop:
-        await call(shop.app, websocket_scope(), CONNECT)
-        span = await shop.span()
-    assert tags(span)["http.status_code"] == "403"
-    assert not span.is_error
-
-
-async def test_a_handshake_refused_with_an_answer() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "websocket.http.response.start", "status": 503, "headers": []})
-        await send({"type": "websocket.http.response.body", "body": b""})
-
-    async with traced(app) as shop:
-        await call(shop.app, websocket_scope(), CONNECT)
-        span = await shop.span()
-    assert tags(span)["http.status_code"] == "503"
-    assert span.is_error
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ([{"type": "websocket.close"}], 403),
+        ([{**start(503), "type": "websocket.http.response.start"}, {"type": "websocket.http.response.body"}], 503),
+    ],
+    ids=["closed", "answered"],
+)
+async def test_a_refused_handshake(said: list[Message], status: int) -> None:
+    span = await span_of(says(*said), websocket_scope(), CONNECT)
+    assert tags(span)["http.status_code"] == str(status)
+    assert span.is_error is (status == 503)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from swagent.record.trace.carrier import MAX_FIELD, MAX_HEADER, Carrier, _decode, format_sw8, parse_sw8
 from swagent.text import one_line
 
-_CARRIER = Carrier(True, "trace", "segment", 3, "front", "front-1", "GET:/cart", "shop:8080")
+from .hostile_headers import CARRIER, HOSTILE, header_with
+
 _TEXT = st.text(min_size=1, max_size=100)
 # without what is replaced on the way
 _LINE = _TEXT.map(one_line)
@@ -23,16 +24,8 @@ _CARRIERS = st.builds(Carrier, st.booleans(), _ID, _ID, st.integers(0, 999_999_9
 _BASE64_LIKE = st.text("AQRYWZabz01+/=-_ \n", max_size=12)
 
 
-def _header(**changed: str) -> str:
-    """A well-formed header with some of its fields, as they are on the wire, replaced."""
-    names = ("sampled", "trace_id", "segment_id", "span_id", "service", "instance", "endpoint", "address")
-    fields = dict(zip(names, format_sw8(_CARRIER).split("-"), strict=True))
-    assert changed.keys() <= fields.keys()
-    return "-".join((fields | changed).values())
-
-
 def test_the_header_has_the_eight_fields_of_the_protocol() -> None:
-    assert format_sw8(_CARRIER) == "1-dHJhY2U=-c2VnbWVudA==-3-ZnJvbnQ=-ZnJvbnQtMQ==-R0VUOi9jYXJ0-c2hvcDo4MDgw"
+    assert format_sw8(CARRIER) == "1-dHJhY2U=-c2VnbWVudA==-3-ZnJvbnQ=-ZnJvbnQtMQ==-R0VUOi9jYXJ0-c2hvcDo4MDgw"
 
 
 @pytest.mark.gate
@@ -44,7 +37,7 @@ def test_a_written_header_is_read_back(carrier: Carrier) -> None:
 
 
 @given(st.builds(Carrier, *[st.text(st.characters())] * 8))
-def test_no_text_breaks_out_of_the_header(texts: Carrier) -> None:
+def test_no_text_breaks_out_of_theheader_with(texts: Carrier) -> None:
     carrier = texts._replace(sampled=True, span_id=1)
     header = format_sw8(carrier)
     assert header.isascii()
@@ -66,53 +59,24 @@ def test_a_damaged_header_is_read_as_a_carrier_or_as_nothing(carrier: Carrier, a
     assert read is None or all(read[1:3])
 
 
-_DIGITS = {
-    "sampled": ["", "2", "\uff11"],
-    "span_id": ["", "+3", "-3", " 3", "1_0", "1e5", "one", "²", "٣", "1234567890", "9" * 5000, str(10**400)],
-}
-_BASE64 = {
-    "no padding": "YQ", "half a padding": "YQ=", "too much padding": "YWJj=", "padding in the middle": "YQ==YQ==",
-    "padding only": "====", "leading padding": "=YWJj", "foreign characters": "YWJj!!!!", "alphabet of URLs": "_w==",
-    "bits left over": "YR==", "NUL in the middle": "YW\0Jj", "line break within": "YWJj\nYWJj",
-    "not UTF-8": b64encode(b"\xff\xfe").decode(), "a surrogate in UTF-8": b64encode(b"\xed\xa0\x80").decode(),
-    "overlong UTF-8": b64encode(b"\xc0\xaf").decode(),
-}  # fmt: skip
-_TEXTS = ["trace_id", "segment_id", "service", "instance", "endpoint", "address"]
-_HOSTILE = {
-    **{f"{name} {text[:10]!r} of {len(text)}": _header(**{name: text}) for name in _DIGITS for text in _DIGITS[name]},
-    **{f"empty {field}": _header(**{field: ""}) for field in _TEXTS},
-    **{name: _header(trace_id=value) for name, value in _BASE64.items()},
-    "empty": "",
-    "only separators": "-------",
-    "seven fields": _header().rpartition("-")[0],
-    "nine fields": _header() + "-" + "YQ==",
-    "two headers joined by a comma": f"{_header()},{_header()}",
-    "line break behind": _header() + "\n",
-    "CRLF and another header": _header() + "\r\nx: y",
-    "blank before": " " + _header(),
-    "field too long": _header(endpoint=b64encode(b"x" * (MAX_FIELD + 1)).decode()),
-    "header too long": _header(endpoint="YWJj" * MAX_HEADER),
-}
-
-
-@pytest.mark.parametrize("header", _HOSTILE.values(), ids=_HOSTILE.keys())
+@pytest.mark.parametrize("header", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_malformed_header_counts_as_none(header: str) -> None:
     assert parse_sw8(header) is None
     assert parse_sw8(header.encode("utf-8")) is None
 
 
 def test_the_well_formed_one_beside_the_malformed_is_read() -> None:
-    assert parse_sw8(_header()) == _CARRIER
-    assert parse_sw8(_header(sampled="0")) == _CARRIER._replace(sampled=False)
-    longest = _CARRIER._replace(endpoint="x" * MAX_FIELD, span_id=999_999_999)
+    assert parse_sw8(header_with()) == CARRIER
+    assert parse_sw8(header_with(sampled="0")) == CARRIER._replace(sampled=False)
+    longest = CARRIER._replace(endpoint="x" * MAX_FIELD, span_id=999_999_999)
     assert parse_sw8(format_sw8(longest)) == longest
-    lone_surrogate = _CARRIER._replace(endpoint="a\ud800b")
-    assert parse_sw8(format_sw8(lone_surrogate)) == _CARRIER._replace(endpoint="a\ufffdb")
+    lone_surrogate = CARRIER._replace(endpoint="a\ud800b")
+    assert parse_sw8(format_sw8(lone_surrogate)) == CARRIER._replace(endpoint="a\ufffdb")
 
 
 @given(st.text("aé€😀", min_size=MAX_FIELD // 4, max_size=MAX_FIELD * 2))
 def test_a_text_too_long_for_a_reader_is_cut_between_two_characters(endpoint: str) -> None:
-    read = parse_sw8(format_sw8(_CARRIER._replace(endpoint=endpoint)))
+    read = parse_sw8(format_sw8(CARRIER._replace(endpoint=endpoint)))
     assert read is not None
     assert endpoint.startswith(read.endpoint)
     assert read.endpoint == endpoint or len(read.endpoint.encode()) > MAX_FIELD - 4
@@ -129,13 +93,13 @@ def test_control_characters_travel_in_no_name_and_no_id(controls: str) -> None:
     """Neither out of this process nor into it. An id would be shown in the application's own log lines, and cleaned it
     would be another one."""
     text = f"a{controls}b"
-    read = parse_sw8(format_sw8(_CARRIER._replace(service=text, instance=text, endpoint=text, address=text)))
+    read = parse_sw8(format_sw8(CARRIER._replace(service=text, instance=text, endpoint=text, address=text)))
     assert read is not None
     assert all(one_line(each) == each != text for each in read[4:])
     raw = b64encode(text.encode()).decode()
-    assert parse_sw8(_header(service=raw, instance=raw, endpoint=raw, address=raw)) == read
-    assert parse_sw8(_header(trace_id=raw)) is None
-    assert parse_sw8(_header(segment_id=raw)) is None
+    assert parse_sw8(header_with(service=raw, instance=raw, endpoint=raw, address=raw)) == read
+    assert parse_sw8(header_with(trace_id=raw)) is None
+    assert parse_sw8(header_with(segment_id=raw)) is None
 
 
 @given(st.one_of(_BASE64_LIKE, st.binary(max_size=9).map(lambda data: b64encode(data).decode())))
