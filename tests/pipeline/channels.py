@@ -47,6 +47,12 @@ def batcher_of(channel: Channel) -> Batcher:
     return Batcher(bounds.batch_items, bounds.batch_bytes, bounds.batch_delay)
 
 
+def filled(*records: bytes, clock: Clock | None = None, **changes: Any) -> Channel:
+    channel = channel_of(clock, **changes)
+    fill(channel, *records)
+    return channel
+
+
 def fill(channel: Channel, *records: bytes) -> None:
     for record in records:
         assert channel.offer(record)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.channels import EVICTING, Clock, channel_of, fill, waiting
+from pipeline.channels import EVICTING, Clock, channel_of, fill, filled, waiting
 from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel
 
@@ -22,8 +22,7 @@ def dropped(channel: Channel) -> dict[str, int]:
 
 
 def test_items_are_bounded_and_the_newest_is_refused() -> None:
-    channel = channel_of(max_items=3)
-    fill(channel, b"1", b"2", b"3")
+    channel = filled(b"1", b"2", b"3", max_items=3)
     assert not channel.offer(b"4")
     assert waiting(channel) == [b"1", b"2", b"3"]
     assert refused(channel) == {"full": 1}
@@ -31,21 +30,18 @@ def test_items_are_bounded_and_the_newest_is_refused() -> None:
 
 @pytest.mark.parametrize(("last", "is_taken"), [(40, True), (41, False)])
 def test_bytes_are_bounded_to_the_exact_byte(last: int, is_taken: bool) -> None:
-    channel = channel_of(max_bytes=100)
-    fill(channel, b"x" * 60)
+    channel = filled(b"x" * 60, max_bytes=100)
     assert channel.offer(b"y" * last) is is_taken
     assert channel.statistics().queued_bytes == (100 if is_taken else 60)
 
 
 def test_a_record_without_bytes_still_counts_as_an_item() -> None:
-    channel = channel_of(max_items=2)
-    fill(channel, b"", b"")
+    channel = filled(b"", b"", max_items=2)
     assert not channel.offer(b"")
 
 
 def test_in_flight_items_count() -> None:
-    channel = channel_of(max_items=2)
-    fill(channel, b"1", b"2")
+    channel = filled(b"1", b"2", max_items=2)
     lease = channel.lease(1, 1000)
     assert not channel.offer(b"3")
     lease.confirm()
@@ -53,8 +49,7 @@ def test_in_flight_items_count() -> None:
 
 
 def test_in_flight_bytes_count_to_the_exact_byte() -> None:
-    channel = channel_of(max_bytes=100)
-    fill(channel, b"x" * 60, b"y" * 39)
+    channel = filled(b"x" * 60, b"y" * 39, max_bytes=100)
     lease = channel.lease(1, 1000)
     assert not channel.offer(b"22")
     assert channel.offer(b"1")
@@ -71,29 +66,25 @@ def test_one_record_is_bounded_to_the_exact_byte(size: int, is_taken: bool) -> N
 
 
 def test_too_large_a_record_evicts_nothing() -> None:
-    channel = channel_of(**EVICTING)
-    fill(channel, b"1")
+    channel = filled(b"1", **EVICTING)
     assert not channel.offer(b"x" * 61)
     assert waiting(channel) == [b"1"]
 
 
 def test_evicting_makes_room_from_the_oldest() -> None:
-    channel = channel_of(max_items=3, **EVICTING)
-    fill(channel, b"1", b"2", b"3", b"4", b"5")
+    channel = filled(b"1", b"2", b"3", b"4", b"5", max_items=3, **EVICTING)
     assert waiting(channel) == [b"3", b"4", b"5"]
     assert dropped(channel) == {"evicted": 2}
 
 
 def test_evicting_makes_room_for_every_byte_and_no_more() -> None:
-    channel = channel_of(max_bytes=100, **EVICTING)
-    fill(channel, b"a" * 30, b"b" * 30, b"c" * 40, b"d" * 31)
+    channel = filled(b"a" * 30, b"b" * 30, b"c" * 40, b"d" * 31, max_bytes=100, **EVICTING)
     assert [record[:1] for record in waiting(channel)] == [b"c", b"d"]
     assert channel.statistics().queued_bytes == 71
 
 
 def test_a_record_in_flight_cannot_be_evicted() -> None:
-    channel = channel_of(max_items=2, **EVICTING)
-    fill(channel, b"1", b"2")
+    channel = filled(b"1", b"2", max_items=2, **EVICTING)
     lease = channel.lease(2, 1000)
     assert not channel.offer(b"3")
     assert refused(channel) == {"full": 1}
@@ -103,8 +94,7 @@ def test_a_record_in_flight_cannot_be_evicted() -> None:
 
 def test_a_full_channel_first_lets_go_of_what_is_past_its_age() -> None:
     clock = Clock()
-    channel = channel_of(clock, max_items=2, max_age=60.0)
-    fill(channel, b"1")
+    channel = filled(b"1", clock=clock, max_items=2, max_age=60.0)
     clock.now = 30.0
     fill(channel, b"2")
     clock.now = 60.0
@@ -119,8 +109,7 @@ def test_a_full_channel_first_lets_go_of_what_is_past_its_age() -> None:
 
 def test_the_expired_never_reach_a_lease() -> None:
     clock = Clock()
-    channel = channel_of(clock, max_age=60.0)
-    fill(channel, b"1", b"2")
+    channel = filled(b"1", b"2", clock=clock, max_age=60.0)
     clock.now = 60.1
     lease = channel.lease(10, 1000)
     assert lease.records == []
@@ -130,8 +119,7 @@ def test_the_expired_never_reach_a_lease() -> None:
 
 def test_time_in_flight_does_not_expire_but_a_released_record_does() -> None:
     clock = Clock()
-    channel = channel_of(clock, max_age=60.0)
-    fill(channel, b"1")
+    channel = filled(b"1", clock=clock, max_age=60.0)
     lease = channel.lease(1, 1000)
     clock.now = 61.0
     lease.release()
@@ -152,8 +140,7 @@ def test_is_open_says_what_an_offer_would_do(policy: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("reason", [Refusal.SHUTDOWN, Refusal.DISABLED], ids=lambda reason: reason.value)
 def test_a_closed_channel_refuses_for_the_reason_it_was_closed_for(reason: Refusal) -> None:
-    channel = channel_of()
-    fill(channel, b"1")
+    channel = filled(b"1")
     channel.close(reason)
     assert not channel.offer(b"2")
     channel.refuse(Refusal.FULL)
@@ -177,8 +164,7 @@ def test_a_record_that_could_not_be_made_is_offered_and_refused() -> None:
 
 
 def test_waiting_records_can_be_given_up_at_once() -> None:
-    channel = channel_of()
-    fill(channel, b"1", b"2", b"3")
+    channel = filled(b"1", b"2", b"3")
     lease = channel.lease(1, 1000)
     assert channel.drop_queued(Drop.SHUTDOWN) == 2
     assert channel.drop_queued(Drop.SHUTDOWN) == 0
@@ -187,8 +173,7 @@ def test_waiting_records_can_be_given_up_at_once() -> None:
 
 
 def test_a_forked_child_holds_nothing_and_settles_nothing() -> None:
-    channel = channel_of()
-    fill(channel, b"1", b"2")
+    channel = filled(b"1", b"2")
     lease = channel.lease(1, 1000)
     channel.after_fork_in_child()
     lease.confirm()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.channels import channel_of, fill, waiting
+from pipeline.channels import channel_of, fill, filled, waiting
 from swagent.ledger import Drop
 from swagent.pipeline.channel import Channel, Lease
 
@@ -26,15 +26,13 @@ def outcome(channel: Channel) -> tuple[int, dict[str, int], int, int]:
 
 
 def test_a_lease_takes_the_oldest_in_order() -> None:
-    channel = channel_of()
-    fill(channel, b"1", b"2", b"3")
+    channel = filled(b"1", b"2", b"3")
     assert channel.lease(2, 1000).records == [b"1", b"2"]
     assert outcome(channel) == (0, {}, 1, 2)
 
 
 def test_a_lease_keeps_to_its_bytes_but_takes_at_least_one() -> None:
-    channel = channel_of()
-    fill(channel, b"x" * 50, b"y" * 10, b"z" * 10, b"0")
+    channel = filled(b"x" * 50, b"y" * 10, b"z" * 10, b"0")
     assert len(channel.lease(10, 20).records) == 1
     assert len(channel.lease(10, 20).records) == 2
 
@@ -43,8 +41,7 @@ def test_a_lease_keeps_to_its_bytes_but_takes_at_least_one() -> None:
     ("refused", "expected"), [(0, (3, {"rejected": 0})), (1, (2, {"rejected": 1})), (9, (0, {"rejected": 3}))]
 )
 def test_a_part_of_a_lease_may_be_refused(refused: int, expected: tuple[int, dict[str, int]]) -> None:
-    channel = channel_of()
-    fill(channel, b"1", b"2", b"3")
+    channel = filled(b"1", b"2", b"3")
     channel.lease(3, 1000).drop(Drop.REJECTED, refused)
     assert outcome(channel) == (*expected, 0, 0)
 
@@ -54,8 +51,7 @@ def test_a_part_of_a_lease_may_be_refused(refused: int, expected: tuple[int, dic
     [("confirm", (2, {}, 0, 0)), ("drop", (0, {"rejected": 2}, 0, 0)), ("release", (0, {}, 2, 0))],
 )
 def test_a_verdict_settles_all_records_of_a_lease(verdict: str, expected: tuple[int, dict[str, int], int, int]) -> None:
-    channel = channel_of()
-    fill(channel, b"1", b"2")
+    channel = filled(b"1", b"2")
     lease = channel.lease(2, 1000)
     assert not lease.is_settled
     VERDICTS[verdict](lease)
@@ -65,8 +61,7 @@ def test_a_verdict_settles_all_records_of_a_lease(verdict: str, expected: tuple[
 
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(VERDICTS, VERDICTS)])
 def test_only_the_first_verdict_counts(first: str, second: str) -> None:
-    channel = channel_of()
-    fill(channel, b"1", b"2", b"3")
+    channel = filled(b"1", b"2", b"3")
     lease = channel.lease(2, 1000)
     VERDICTS[first](lease)
     settled = outcome(channel)
@@ -84,8 +79,7 @@ def test_a_verdict_on_nothing_does_nothing(verdict: str) -> None:
 
 
 def test_a_late_verdict_does_not_touch_the_lease_that_took_the_records_next() -> None:
-    channel = channel_of()
-    fill(channel, b"1")
+    channel = filled(b"1")
     early = channel.lease(1, 1000)
     early.release()
     again = channel.lease(1, 1000)
@@ -97,8 +91,7 @@ def test_a_late_verdict_does_not_touch_the_lease_that_took_the_records_next() ->
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
 def test_released_records_come_back_to_the_head_in_the_order_of_their_offers(order: tuple[int, ...]) -> None:
-    channel = channel_of(max_items=10)
-    fill(channel, b"1", b"2", b"3", b"4", b"5", b"6", b"7")
+    channel = filled(b"1", b"2", b"3", b"4", b"5", b"6", b"7", max_items=10)
     leases = [channel.lease(2, 1000) for _ in range(3)]
     for index in order:
         leases[index].release()
@@ -106,8 +99,7 @@ def test_released_records_come_back_to_the_head_in_the_order_of_their_offers(ord
 
 
 def test_settled_says_whether_everything_offered_so_far_has_its_verdict() -> None:
-    channel = channel_of()
-    fill(channel, b"1", b"2")
+    channel = filled(b"1", b"2")
     first, second = channel.lease(1, 1000), channel.lease(1, 1000)
     fill(channel, b"3")
     channel.lease(1, 1000).confirm()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
@@ -20,38 +22,34 @@ def decide(error: DeliveryError, *, attempt: int = 1, seconds: float = 0.0, agai
         (UNSENT, Step.RELEASE, Step.RELEASE),
         (AMBIGUOUS, Step.DROP_AMBIGUOUS, Step.REPEAT),
         (REJECTED, Step.DROP_REJECTED, Step.DROP_REJECTED),
+        (DeliveryError("of no known kind"), Step.DROP_AMBIGUOUS, Step.DROP_AMBIGUOUS),
     ],
-    ids=["unsent", "ambiguous", "rejected"],
+    ids=str,
 )
 def test_the_table(error: DeliveryError, at_most_once: Step, at_least_once: Step) -> None:
     assert decide(error, again=False) is at_most_once
     assert decide(error, again=True) is at_least_once
 
 
-def test_unsent_at_a_repeat_is_not_unsent_as_a_whole() -> None:
-    """The first attempt may have arrived, so the batch must not look like new."""
-    assert decide(UNSENT, attempt=2, again=True) is Step.REPEAT
-    assert decide(UNSENT, attempt=3, again=True) is Step.DROP_AMBIGUOUS
-
-
-def test_repeats_end_with_the_attempts() -> None:
-    assert decide(AMBIGUOUS, attempt=2, again=True) is Step.REPEAT
-    assert decide(AMBIGUOUS, attempt=3, again=True) is Step.DROP_AMBIGUOUS
-
-
-def test_repeats_end_with_the_time() -> None:
-    assert decide(AMBIGUOUS, seconds=59.9, again=True) is Step.REPEAT
-    assert decide(AMBIGUOUS, seconds=60.0, again=True) is Step.DROP_AMBIGUOUS
-
-
-def test_repeats_end_with_the_budget() -> None:
-    assert decide(AMBIGUOUS, again=True, tokens=1.0) is Step.REPEAT
-    assert decide(AMBIGUOUS, again=True, tokens=0.9) is Step.DROP_AMBIGUOUS
-
-
-def test_an_error_of_no_known_kind_counts_as_ambiguous() -> None:
-    assert decide(DeliveryError("?"), again=False) is Step.DROP_AMBIGUOUS
-    assert decide(DeliveryError("?"), again=True) is Step.DROP_AMBIGUOUS
+@pytest.mark.parametrize(
+    ("error", "known", "expected"),
+    [
+        # the first attempt may have arrived, so the batch must not look like new
+        (UNSENT, {"attempt": 2}, Step.REPEAT),
+        (UNSENT, {"attempt": 3}, Step.DROP_AMBIGUOUS),
+        (AMBIGUOUS, {"attempt": 2}, Step.REPEAT),
+        (AMBIGUOUS, {"attempt": 3}, Step.DROP_AMBIGUOUS),
+        (AMBIGUOUS, {"seconds": 59.9}, Step.REPEAT),
+        (AMBIGUOUS, {"seconds": 60.0}, Step.DROP_AMBIGUOUS),
+        (AMBIGUOUS, {"tokens": 1.0}, Step.REPEAT),
+        (AMBIGUOUS, {"tokens": 0.9}, Step.DROP_AMBIGUOUS),
+    ],
+    ids=str,
+)
+def test_repeats_end_with_the_attempts_the_time_and_the_budget(
+    error: DeliveryError, known: dict[str, Any], expected: Step
+) -> None:
+    assert decide(error, again=True, **known) is expected
 
 
 def test_the_budget_is_one_repeat_for_ten_successes() -> None:

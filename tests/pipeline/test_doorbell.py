@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -51,44 +52,46 @@ class Reader:
         self.answer = await self.channel.wait_due(batcher_of(self.channel))
 
 
-async def parked(group: anyio.abc.TaskGroup, channel: Channel) -> Reader:
+@asynccontextmanager
+async def reading(channel: Channel, *, is_woken: bool = True) -> AsyncIterator[Reader]:
+    """A reader that waits beside the block. It comes back in it, or is cancelled behind it if nothing is to wake it."""
     reader = Reader(channel)
-    group.start_soon(reader.run)
-    await anyio.wait_all_tasks_blocked()
-    return reader
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(reader.run)
+            await anyio.wait_all_tasks_blocked()
+            yield reader
+            if not is_woken:
+                await anyio.wait_all_tasks_blocked()
+                assert reader.answer is None
+                group.cancel_scope.cancel()
 
 
 async def offer_from_a_thread(channel: Channel, *records: bytes) -> None:
     await anyio.to_thread.run_sync(fill, channel, *records)
 
 
-async def test_a_parked_reader_wakes_at_the_first_record(attached: Attach) -> None:
+@pytest.mark.parametrize("record", [b"1", b""], ids=["a record", "one without bytes"])
+async def test_a_parked_reader_wakes_at_the_first_record(attached: Attach, record: bytes) -> None:
     channel = attached(channel_of(batch_delay=0.0))
-    with anyio.fail_after(5):
-        async with anyio.create_task_group() as group:
-            reader = await parked(group, channel)
-            assert reader.answer is None
-            await offer_from_a_thread(channel, b"1")
+    async with reading(channel) as reader:
+        assert reader.answer is None
+        await offer_from_a_thread(channel, record)
     assert reader.answer is True
 
 
-async def test_a_record_without_bytes_wakes_it_too(attached: Attach) -> None:
-    channel = attached(channel_of(batch_delay=0.0))
-    with anyio.fail_after(5):
-        async with anyio.create_task_group() as group:
-            await parked(group, channel)
-            await offer_from_a_thread(channel, b"")
-
-
-async def test_the_reader_waits_for_a_full_batch(attached: Attach) -> None:
-    channel = attached(channel_of(batch_items=3, **PATIENT))
-    with anyio.fail_after(5):
-        async with anyio.create_task_group() as group:
-            reader = await parked(group, channel)
-            await offer_from_a_thread(channel, b"1", b"2")
-            await anyio.wait_all_tasks_blocked()
-            assert reader.answer is None
-            await offer_from_a_thread(channel, b"3")
+@pytest.mark.parametrize(
+    ("bounds", "most", "last"),
+    [({"batch_items": 3}, [b"1", b"2"], b"3"), ({"batch_items": 100, "batch_bytes": 40}, [b"x" * 39], b"x")],
+    ids=["items", "bytes"],
+)
+async def test_the_reader_waits_for_a_full_batch(attached: Attach, bounds: Any, most: list[bytes], last: bytes) -> None:
+    channel = attached(channel_of(**bounds, **PATIENT))
+    async with reading(channel) as reader:
+        await offer_from_a_thread(channel, *most)
+        await anyio.wait_all_tasks_blocked()
+        assert reader.answer is None
+        await offer_from_a_thread(channel, last)
     assert reader.answer is True
 
 
@@ -105,22 +108,8 @@ async def test_records_that_the_reader_pulls_in_itself_do_not_wake_it(attached: 
             channel.offer_many([pending.pop()], [0.0])
 
     channel.add_source(pull)
-    async with anyio.create_task_group() as group:
-        await parked(group, channel)
+    async with reading(channel, is_woken=False):
         assert looks == 1
-        group.cancel_scope.cancel()
-
-
-async def test_a_batch_is_full_by_bytes_too(attached: Attach) -> None:
-    channel = attached(channel_of(batch_items=100, batch_bytes=40, **PATIENT))
-    with anyio.fail_after(5):
-        async with anyio.create_task_group() as group:
-            reader = await parked(group, channel)
-            await offer_from_a_thread(channel, b"x" * 39)
-            await anyio.wait_all_tasks_blocked()
-            assert reader.answer is None
-            await offer_from_a_thread(channel, b"x")
-    assert reader.answer is True
 
 
 async def test_records_in_flight_do_not_fill_the_next_batch(attached: Attach) -> None:
@@ -128,10 +117,8 @@ async def test_records_in_flight_do_not_fill_the_next_batch(attached: Attach) ->
     fill(channel, b"1", b"2")
     channel.lease(2, 1000)
     fill(channel, b"3")
-    async with anyio.create_task_group() as group:
-        reader = await parked(group, channel)
-        assert reader.answer is None
-        group.cancel_scope.cancel()
+    async with reading(channel, is_woken=False):
+        pass
 
 
 async def test_a_batch_is_due_when_its_oldest_record_is_old_enough(attached: Attach) -> None:
@@ -146,28 +133,22 @@ async def test_a_batch_is_due_when_its_oldest_record_is_old_enough(attached: Att
 async def test_hurry_makes_the_next_batch_due_at_once_and_no_later_one(attached: Attach) -> None:
     channel = attached(channel_of(**PATIENT))
     fill(channel, b"1", b"2")
-    with anyio.fail_after(5):
-        async with anyio.create_task_group() as group:
-            await parked(group, channel)
-            channel.request_flush()
+    async with reading(channel):
+        channel.request_flush()
     channel.lease(10, 1000).confirm()
     fill(channel, b"3")
-    async with anyio.create_task_group() as group:
-        reader = await parked(group, channel)
-        assert reader.answer is None
-        group.cancel_scope.cancel()
+    async with reading(channel, is_woken=False):
+        pass
 
 
-@pytest.mark.parametrize("records", [(), (b"1",)], ids=["empty", "holding"])
+@pytest.mark.parametrize("records", [[], [b"1"]], ids=["empty", "holding"])
 async def test_closing_wakes_the_reader_and_says_whether_something_is_left(
-    attached: Attach, records: tuple[bytes, ...]
+    attached: Attach, records: list[bytes]
 ) -> None:
     channel = attached(channel_of(**PATIENT))
     fill(channel, *records)
-    with anyio.fail_after(5):
-        async with anyio.create_task_group() as group:
-            reader = await parked(group, channel)
-            channel.close()
+    async with reading(channel) as reader:
+        channel.close()
     assert reader.answer is bool(records)
 
 
@@ -175,10 +156,8 @@ async def test_released_records_wake_the_reader(attached: Attach) -> None:
     channel = attached(channel_of(batch_items=1, **PATIENT))
     fill(channel, b"1")
     lease = channel.lease(1, 1000)
-    with anyio.fail_after(5):
-        async with anyio.create_task_group() as group:
-            reader = await parked(group, channel)
-            lease.release()
+    async with reading(channel) as reader:
+        lease.release()
     assert reader.answer is True
 
 
@@ -186,9 +165,8 @@ async def test_a_cancelled_wait_leaves_everything_as_it_was(attached: Attach) ->
     channel = attached(channel_of(**PATIENT))
     fill(channel, b"1", b"2")
     before = channel.statistics()
-    async with anyio.create_task_group() as group:
-        await parked(group, channel)
-        group.cancel_scope.cancel()
+    async with reading(channel, is_woken=False):
+        pass
     assert channel.statistics() == before
     fill(channel, b"3")
     with anyio.fail_after(5):

@@ -84,24 +84,14 @@ def test_protobuf_says_everything() -> None:
     ]
 
 
-def test_json_says_everything() -> None:
-    decoded: dict[str, Any] = json.loads(Encoder("json").segment(finished()))
-    assert (decoded["traceId"], decoded["traceSegmentId"]) == ("trace-1", "segment-1")
-    assert (decoded["service"], decoded["serviceInstance"], decoded["isSizeLimited"]) == ("shop", "one", True)
-    leaving, entry = decoded["spans"]
-    assert (entry["operationName"], entry["spanLayer"]) == ("GET:/örder", "Http")
+def test_json_says_the_same() -> None:
+    encoded = Encoder("json").segment(finished())
+    assert SegmentObject().from_json(encoded) == SegmentObject().parse(Encoder("protobuf").segment(finished()))
+    leaving, entry = json.loads(encoded)["spans"]
     assert "spanType" not in entry, "Entry is the first of its enum, which JSON leaves out"
-    assert (entry["parentSpanId"], int(entry["startTime"]), int(entry["endTime"])) == (
-        -1, 1_700_000_000_123, 1_700_000_000_373,
-    )  # fmt: skip
-    assert entry["tags"][1] == {"key": "note", "value": 'quote " and \n line'}
-    upstream, task = entry["refs"]
-    assert (upstream["parentSpanId"], upstream["parentService"], upstream["networkAddressUsedAtPeer"]) == (
-        7, "upstream", "shop:80",
-    )  # fmt: skip
-    assert task["refType"] == "CrossThread"
-    assert (leaving["spanType"], leaving["peer"], leaving["isError"]) == ("Exit", "prices:443", True)
-    assert leaving["logs"][0]["data"][1] == {"key": "message", "value": "läuft nicht"}
+    assert (leaving["spanType"], entry["spanLayer"]) == ("Exit", "Http")
+    assert [each.get("refType") for each in entry["refs"]] == [None, "CrossThread"]
+    assert (entry["parentSpanId"], int(entry["startTime"])) == (-1, 1_700_000_000_123)
 
 
 @pytest.mark.parametrize("codec", ["protobuf", "json"])

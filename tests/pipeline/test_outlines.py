@@ -46,27 +46,20 @@ def row_of(segment: Segment, spans: list[Span]) -> Any:
     return NO_REQUEST, 0.0, 0.0, None, (segment, spans), None, *NO_FACTS
 
 
-def test_a_request() -> None:
-    assert read(request()) == Outline("GET:/items/{id}", OWN, 0.25, failed=False)
-
-
-@pytest.mark.parametrize(("status", "failed"), [(0, False), (404, False), (499, False), (500, True), (503, True)])
-def test_a_status_says_whether_it_failed(status: int, failed: bool) -> None:
-    outline = read(request(status=status))
-    assert outline is not None
-    assert outline.failed is failed
-
-
-def test_the_trace_is_the_callers() -> None:
-    outline = read(request(caller=format_sw8(CALLER).encode()))
-    assert outline is not None
-    assert outline.trace_id == "träce-1".encode()
-
-
-def test_an_unreadable_caller_is_none() -> None:
-    outline = read(request(caller=b"1-nonsense"))
-    assert outline is not None
-    assert outline.trace_id == OWN
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {}),
+        *(({"status": status}, {"failed": False}) for status in (0, 404, 499)),
+        *(({"status": status}, {"failed": True}) for status in (500, 503)),
+        ({"caller": format_sw8(CALLER).encode()}, {"trace_id": "träce-1".encode()}),
+        ({"caller": b"1-nonsense"}, {"trace_id": OWN}),
+        ({"template": UNMATCHED, "path": "/made/up"}, {"endpoint": "GET:_unmatched"}),
+    ],
+    ids=str,
+)
+def test_a_request(changes: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert read(request(**changes)) == Outline("GET:/items/{id}", OWN, 0.25, failed=False)._replace(**expected)
 
 
 def test_what_is_not_recorded_has_no_outline() -> None:
@@ -86,26 +79,14 @@ def test_paths_that_a_client_makes_up_are_one_endpoint() -> None:
     tracer.endpoints.keep("GET:/known")
     names = [read(request(template=None, path=path), tracer) for path in ("/known", "/made/up", "/made/up/2")]
     assert [each and each.endpoint for each in names] == ["GET:/known", "GET:_overflow", "GET:_overflow"]
-    unmatched = read(request(template=UNMATCHED, path="/made/up"), tracer)
-    assert unmatched is not None
-    assert unmatched.endpoint == "GET:_unmatched"
 
 
-def test_a_segment() -> None:
-    root, child = span("GET:/items", 0, -1), span("load", 1, 0)
+@pytest.mark.parametrize("failed", [False, True], ids=["well", "one span failed"])
+def test_a_segment(failed: bool) -> None:
+    root, child = span("GET:/items", 0, -1), span("load", 1, 0, failed=failed)
     segment = Segment(tracer_of(), root, "trace-1", "segment-1")
-    assert read(row_of(segment, [child, root])) == Outline("GET:/items", b"trace-1", 0.5, failed=False)
-
-
-def test_one_span_that_failed_makes_a_segment_fail() -> None:
-    root, child = span("GET:/items", 0, -1), span("load", 1, 0, failed=True)
-    outline = read(row_of(Segment(tracer_of(), root, "trace-1", "segment-1"), [child, root]))
-    assert outline is not None
-    assert outline.failed
-
-
-def test_a_part_without_its_root_has_the_name_of_a_span() -> None:
-    root, child = span("GET:/items", 0, -1), span("load", 1, -1)
-    outline = read(row_of(Segment(tracer_of(), root, "trace-1", "segment-1"), [child]))
-    assert outline is not None
-    assert outline.endpoint == "load"
+    assert read(row_of(segment, [child, root])) == Outline("GET:/items", b"trace-1", 0.5, failed=failed)
+    # a part without its root
+    part = read(row_of(segment, [child]))
+    assert part is not None
+    assert part.endpoint == "load"

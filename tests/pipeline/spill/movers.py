@@ -83,3 +83,13 @@ def number(record: bytes) -> int:
 async def settle() -> None:
     """Let the other tasks run until they wait."""
     await anyio.wait_all_tasks_blocked()
+
+
+@asynccontextmanager
+async def spilled(count: int) -> AsyncIterator[Process]:
+    """A process that runs within the block, and of whose records those that found no room are on disk."""
+    process = Process()
+    async with process.running():
+        process.offer(*range(count))
+        await settle()
+        yield process

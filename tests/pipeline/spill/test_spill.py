@@ -9,7 +9,7 @@ import pytest
 from faults.covering import covers
 from pipeline.channels import BOUNDS, Clock, batcher_of
 from pipeline.spill.disks import MemoryDisk
-from pipeline.spill.movers import Process, payload, settle
+from pipeline.spill.movers import Process, payload, settle, spilled
 from swagent.ledger import Drop, Refusal
 from swagent.pipeline.spill import backlog as backlogs
 from swagent.pipeline.spill.mover import REST
@@ -36,10 +36,7 @@ async def test_what_finds_no_room_goes_to_disk_and_comes_back_in_order() -> None
 
 
 async def test_new_records_go_behind_those_on_disk_though_the_queue_has_room() -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(10))
-        await settle()
+    async with spilled(10) as process:
         lease = process.channel.lease(3, 1000)
         lease.confirm()
         process.offer(*range(10, 20))
@@ -60,10 +57,7 @@ async def test_a_group_that_does_not_fit_whole_goes_behind_in_part() -> None:
 
 
 async def test_a_batch_that_comes_back_is_first_again() -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(12))
-        await settle()
+    async with spilled(12) as process:
         for _ in range(3):
             process.channel.lease(3, 1000).release()
             await process.step()
@@ -73,10 +67,7 @@ async def test_a_batch_that_comes_back_is_first_again() -> None:
 
 @pytest.mark.gate
 async def test_records_of_each_verdict_leave_no_file() -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(40))
-        await settle()
+    async with spilled(40) as process:
         first = process.channel.lease(3, 1000)
         await process.step()
         second = process.channel.lease(2, 1000)
@@ -98,10 +89,7 @@ async def test_what_is_too_large_or_comes_too_late_is_refused_as_ever() -> None:
         assert not process.channel.offer(bytes(61))
         process.channel.close()
         assert not process.channel.offer(b"late")
-        assert dict(process.channel.statistics().refused) == {
-            Refusal.TOO_LARGE.value: 1,
-            Refusal.SHUTDOWN.value: 1,
-        }
+        assert dict(process.channel.statistics().refused) == {Refusal.TOO_LARGE.value: 1, Refusal.SHUTDOWN.value: 1}
 
 
 @pytest.mark.gate
@@ -157,10 +145,7 @@ async def test_the_bound_refuses_the_newest_and_drops_nothing_old(
 
 
 async def test_records_that_come_back_too_late_are_dropped_as_expired() -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(20))
-        await settle()
+    async with spilled(20) as process:
         process.clock.now += 61
         assert [each async for each in process.taken()] == []
         assert dict(process.channel.statistics().dropped) == {"expired": 20}
@@ -171,10 +156,7 @@ async def test_records_that_come_back_too_late_are_dropped_as_expired() -> None:
 
 
 async def test_a_file_that_cannot_be_read_is_lost_and_counted(caplog: pytest.LogCaptureFixture) -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(10))
-        await settle()
+    async with spilled(10) as process:
         (name,) = process.disk.own
         process.disk.own[name][-100] ^= 1
         taken = [each async for each in process.taken()]
@@ -190,10 +172,7 @@ async def test_a_file_that_cannot_be_read_is_lost_and_counted(caplog: pytest.Log
 
 @pytest.mark.parametrize("broken", ["read", "mark"])
 async def test_nothing_is_sent_whose_lease_cannot_be_written(broken: str) -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(10))
-        await settle()
+    async with spilled(10) as process:
         process.disk.broken = {broken}
         assert [each async for each in process.taken()] == [*range(5)]
         assert dict(process.channel.statistics().dropped) == {}
@@ -205,10 +184,7 @@ async def test_nothing_is_sent_whose_lease_cannot_be_written(broken: str) -> Non
 
 @pytest.mark.parametrize("broken", ["read", "mark"])
 async def test_a_disk_that_fails_for_a_moment_loses_nothing(broken: str) -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(10))
-        await settle()
+    async with spilled(10) as process:
         process.disk.broken = {broken}
         assert [each async for each in process.taken()] == [*range(5)]
         process.disk.broken = set()
@@ -220,10 +196,7 @@ async def test_a_disk_that_fails_for_a_moment_loses_nothing(broken: str) -> None
 
 
 async def test_a_file_that_cannot_be_removed_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(10))
-        await settle()
+    async with spilled(10) as process:
         process.disk.broken = {"remove"}
         assert [each async for each in process.taken()] == [*range(10)]
         await process.step()
@@ -249,10 +222,7 @@ async def test_a_file_that_is_done_while_another_is_removed_is_removed_too(monke
 
 
 async def test_a_flush_waits_for_what_is_on_disk() -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(10))
-        await settle()
+    async with spilled(10) as process:
         channel = process.channel
         assert not channel.is_settled(10)
         channel.lease(5, 1000).confirm()
@@ -348,10 +318,7 @@ async def test_times_survive_the_change_of_process() -> None:
 
 
 async def test_a_stop_without_a_collector_ends_the_reader_and_leaves_the_rest_on_disk() -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(20))
-        await settle()
+    async with spilled(20) as process:
         process.channel.close()
         process.channel.drop_queued(Drop.SHUTDOWN)
         await process.step()
@@ -360,10 +327,7 @@ async def test_a_stop_without_a_collector_ends_the_reader_and_leaves_the_rest_on
 
 
 async def test_a_reader_of_a_closed_channel_waits_for_what_is_on_disk() -> None:
-    process = Process()
-    async with process.running():
-        process.offer(*range(20))
-        await settle()
+    async with spilled(20) as process:
         process.channel.close()
         process.disk.broken = {"create"}
         process.channel.lease(5, 1000).confirm()
