@@ -22,36 +22,12 @@ from swagent_proto import otlp_wire
 from swagent_proto.otlp_descriptors import FILES
 from swagent_proto.otlp_values import attribute, text_value
 from swagent_proto.text import clean
+from wire.facts import facts_of
 
 OFFICIAL = (
     *(common_pb2, resource_pb2, trace_pb2, logs_pb2, metrics_pb2),
     *(trace_service_pb2, logs_service_pb2, metrics_service_pb2),
 )
-Facts = dict[str, tuple[Any, ...]]
-
-
-def facts(files: Any) -> Facts:
-    """Everything that decides what goes over the wire, by its full name."""
-    found: Facts = {}
-    for file in files:
-        for message in file.message_type:
-            add_message(found, message, f"{file.name} {message.name}")
-        for one in file.enum_type:
-            found |= {f"{file.name} {one.name}.{value.name}": (value.number,) for value in one.value}
-        for service in file.service:
-            for rpc in service.method:
-                found[f"{file.name} {service.name}/{rpc.name}"] = (rpc.input_type, rpc.output_type)
-    return found
-
-
-def add_message(found: Facts, message: Any, name: str) -> None:
-    for field in message.field:
-        oneof = message.oneof_decl[field.oneof_index].name if field.HasField("oneof_index") else None
-        found[f"{name}.{field.number}"] = (field.name, field.type, field.type_name, field.label, oneof)
-    for nested in message.nested_type:
-        add_message(found, nested, f"{name}.{nested.name}")
-    for one in message.enum_type:
-        found.update({f"{name}.{one.name}.{value.name}": (value.number,) for value in one.value})
 
 
 def official_files() -> list[Any]:
@@ -64,8 +40,8 @@ def official_files() -> list[Any]:
 
 
 def test_each_field_is_as_in_the_official_files() -> None:
-    ours = facts(descriptor_pb2.FileDescriptorSet.FromString(FILES).file)
-    official = facts(official_files())
+    ours = facts_of(descriptor_pb2.FileDescriptorSet.FromString(FILES).file)
+    official = facts_of(official_files())
     assert len(ours) > 140
     assert {name: fact for name, fact in ours.items() if official.get(name) != fact} == {}
 

@@ -68,10 +68,15 @@ def ask(app: App, environ: Environ, *, pieces: int | None = None, each: Callable
 
 def answers(status: str = "200 OK", *pieces: bytes) -> App:
     """An application that answers every request alike."""
+    return returning(lambda: list(pieces), ("Content-Type", "text/plain"), status=status)
 
-    def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
-        start_response(status, [("Content-Type", "text/plain")])
-        return list(pieces)
+
+def returning(make: Callable[[], Any], *headers: tuple[str, str], status: str = "200 OK") -> App:
+    """An application that starts its response and then returns what a function makes."""
+
+    def app(environ: Environ, start_response: StartResponse) -> Any:
+        start_response(status, [*headers])
+        return make()
 
     return app
 

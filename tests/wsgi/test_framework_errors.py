@@ -21,8 +21,6 @@ pytestmark = [
     pytest.mark.anyio, pytest.mark.one_loop, pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ]  # fmt: skip
 
-WITH_HANDLERS = [failing.flask, failing.falcon, failing.pyramid]
-
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
@@ -51,37 +49,33 @@ class _Nowhere:
         pass
 
 
-@pytest.mark.parametrize("make", [failing.flask, failing.bottle, failing.falcon, failing.pyramid, django])
-async def test_an_exception_that_the_framework_answers_is_recorded(make: Any) -> None:
-    span, logs = await failed_request(make(), "/fails")
-    assert span.is_error
-    assert dict(span.tags)["http.status_code"] == "500"
-    [log] = logs
-    assert (log["event"], log["error.kind"], log["message"]) == ("error", "LookupError", "no such lamp")
-    assert log["stack"].endswith(("in view", "in on_get", "in fail", "in failure"))
+MISSING, BUSY = ("/missing", "404", False, []), ("/busy", "503", True, [])
+BROKEN = ("/broken", "500", True, ["wsgi.failing.Broken"])
+FAILS = ("/fails", "500", True, ["LookupError"])
+ALL = [FAILS, BROKEN, MISSING, BUSY]
+TABLE: dict[Any, list[Any]] = {
+    failing.flask: ALL,
+    failing.falcon: ALL,
+    failing.pyramid: ALL,
+    failing.bottle: [FAILS, MISSING, BUSY],
+    django: [FAILS],
+}
 
 
-@pytest.mark.parametrize("make", WITH_HANDLERS)
-async def test_an_exception_that_the_application_answers_as_a_failure_is_recorded(make: Any) -> None:
-    span, logs = await failed_request(make(), "/broken")
-    assert span.is_error
-    assert [log["error.kind"] for log in logs] == ["wsgi.failing.Broken"]
-
-
-@pytest.mark.parametrize("make", [*WITH_HANDLERS, failing.bottle])
-async def test_an_exception_that_is_answered_otherwise_is_no_failure(make: Any) -> None:
-    span, logs = await failed_request(make(), "/missing")
-    assert dict(span.tags)["http.status_code"] == "404"
-    assert not span.is_error
-    assert not logs
-
-
-@pytest.mark.parametrize("make", [*WITH_HANDLERS, failing.bottle])
-async def test_an_answer_that_the_application_raises_is_no_exception(make: Any) -> None:
-    span, logs = await failed_request(make(), "/busy")
-    assert dict(span.tags)["http.status_code"] == "503"
-    assert span.is_error
-    assert not logs
+@pytest.mark.parametrize(
+    ("make", "path", "status", "is_error", "kinds"),
+    [pytest.param(make, *case, id=make.__name__ + case[0]) for make, cases in TABLE.items() for case in cases],
+)
+async def test_only_an_exception_that_is_a_failure_is_recorded(
+    make: Any, path: str, status: str, is_error: bool, kinds: list[str]
+) -> None:
+    """An answer that the application raises is no exception."""
+    span, logs = await failed_request(make(), path)
+    assert (dict(span.tags)["http.status_code"], span.is_error) == (status, is_error)
+    assert [log["error.kind"] for log in logs] == kinds
+    if path == "/fails":
+        assert (logs[0]["event"], logs[0]["message"]) == ("error", "no such lamp")
+        assert logs[0]["stack"].endswith(("in view", "in on_get", "in fail", "in failure"))
 
 
 async def test_an_exception_of_a_first_piece_of_bottle_is_recorded() -> None:

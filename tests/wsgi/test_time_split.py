@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,12 +13,13 @@ import pytest
 from asgi.calling import tags
 from swagent import local_span
 from swagent.acceleration import native
+from swagent.record.trace import tracer as tracers
 from swagent.record.trace.context import current
 from swagent.request.split_times import SplitTimes
 from swagent.wsgi import thread_clock
 from swagent.wsgi.response import App, StartResponse
 from swagent.wsgi.scope import Environ
-from wsgi.calling import answers, ask, environ_of, traced
+from wsgi.calling import answers, ask, environ_of, returning, traced
 
 pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
 
@@ -69,21 +70,30 @@ def split(span: Any) -> dict[str, str]:
     return {key: value for key, value in tags(span).items() if key.startswith("time.")}
 
 
-def working(machine: Machine) -> App:
+def doing(*steps: Callable[[], object]) -> App:
     def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
-        machine.work(30)
-        machine.wait(50)
+        for step in steps:
+            step()
         start_response("200 OK", [])
-        machine.work(12)
         return [b"done"]
 
     return app
 
 
+def working(machine: Machine) -> App:
+    return doing(lambda: machine.work(30), lambda: machine.wait(50), lambda: machine.work(12))
+
+
+async def split_of(app: App) -> dict[str, str]:
+    """Where the time of one request of its went; its span is the last."""
+    async with traced(app, time_split_every=1) as shop:
+        ask(shop.app, environ_of())
+        [segment] = await shop.segments()
+    return split(segment.spans[-1])
+
+
 async def test_work_is_running_and_the_rest_is_awaiting(machine: Machine) -> None:
-    async with traced(working(machine), time_split_every=1) as shop:
-        assert ask(shop.app, environ_of()).body == b"done"
-        assert split(await shop.span()) == {"time.running": "42", "time.awaiting": "50"}
+    assert await split_of(working(machine)) == {"time.running": "42", "time.awaiting": "50"}
 
 
 async def test_a_request_with_a_span_is_split_alike(machine: Machine) -> None:
@@ -101,14 +111,13 @@ async def test_a_request_with_a_span_is_split_alike(machine: Machine) -> None:
 
 
 def pieces(machine: Machine) -> App:
-    def app(environ: Environ, start_response: StartResponse) -> Iterator[bytes]:
-        start_response("200 OK", [])
+    def made() -> Iterator[bytes]:
         for _ in range(3):
             machine.work(10)
             machine.wait(5)
             yield b"piece"
 
-    return app
+    return returning(made)
 
 
 async def test_between_two_pieces_the_thread_works_for_others(machine: Machine) -> None:
@@ -137,19 +146,15 @@ async def test_a_body_that_is_closed_by_another_thread_is_split(machine: Machine
 
 
 async def test_a_request_that_ends_by_another_thread_within_a_step_has_no_split(machine: Machine) -> None:
-    def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
+    def stop() -> None:
         with local_span("inside"):
             machine.work(3)
         with ThreadPoolExecutor(1) as threads:
             # as when the agent stops
-            threads.submit(shop.agent.tracer.finish_open_segments).result()
-        start_response("200 OK", [])
-        return []
+            tracer: Any = tracers.running()
+            threads.submit(tracer.finish_open_segments).result()
 
-    async with traced(app, time_split_every=1) as shop:
-        ask(shop.app, environ_of())
-        [segment] = await shop.segments()
-    assert split(segment.spans[-1]) == {}
+    assert await split_of(doing(stop)) == {}
 
 
 async def test_a_request_in_a_greenlet_has_no_split(machine: Machine) -> None:
@@ -166,9 +171,7 @@ async def test_a_system_without_the_time_of_threads_has_no_split(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thread_clock, "thread_time", None)
-    async with traced(working(machine), time_split_every=1) as shop:
-        ask(shop.app, environ_of())
-        assert split(await shop.span()) == {}
+    assert await split_of(working(machine)) == {}
 
 
 async def test_an_error_of_the_clock_costs_no_request(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,50 +195,28 @@ async def test_of_so_many_requests_one_is_split(every: int, expected: str) -> No
 
 
 async def test_a_forked_child_does_not_know_its_parents_time(machine: Machine) -> None:
-    def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
-        machine.forget()
-        machine.wait(20)
-        start_response("200 OK", [])
-        return []
-
-    async with traced(app, time_split_every=1) as shop:
-        machine.work(50)
-        ask(shop.app, environ_of())
-        assert split(await shop.span()) == {}
+    machine.work(50)
+    assert await split_of(doing(machine.forget, lambda: machine.wait(20))) == {}
 
 
 async def test_a_thread_runs_no_longer_than_the_request(machine: Machine) -> None:
-    def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
-        machine.work(20)
-        machine.wait(-5)
-        start_response("200 OK", [])
-        return []
-
-    async with traced(app, time_split_every=1) as shop:
-        ask(shop.app, environ_of())
-        assert split(await shop.span()) == {"time.running": "15", "time.awaiting": "0"}
+    app = doing(lambda: machine.work(20), lambda: machine.wait(-5))
+    assert await split_of(app) == {"time.running": "15", "time.awaiting": "0"}
 
 
 async def test_a_second_stop_changes_nothing(machine: Machine) -> None:
     stopped: list[SplitTimes | None] = []
 
-    def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
-        machine.work(20)
+    def stop() -> None:
         clock: Any = current.get().clock  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess]
-        for _ in range(2):
-            stopped.append(clock.stop(machine.monotonic()))
-            machine.work(5)
-        start_response("200 OK", [])
-        return []
+        stopped.append(clock.stop(machine.monotonic()))
+        machine.work(5)
 
-    async with traced(app, time_split_every=1) as shop:
-        ask(shop.app, environ_of())
-        assert split(await shop.span()) == {"time.running": "20", "time.awaiting": "0"}
+    app = doing(lambda: machine.work(20), stop, stop)
+    assert await split_of(app) == {"time.running": "20", "time.awaiting": "0"}
     assert stopped == 2 * [SplitTimes(20, None, 0, None, "")]
 
 
 async def test_the_systems_own_time_of_threads_is_used() -> None:
     assert thread_clock.thread_time is time.thread_time
-    async with traced(answers("200 OK", b"a"), time_split_every=1) as shop:
-        ask(shop.app, environ_of())
-        assert split(await shop.span()).keys() == {"time.running", "time.awaiting"}
+    assert (await split_of(answers("200 OK", b"a"))).keys() == {"time.running", "time.awaiting"}
