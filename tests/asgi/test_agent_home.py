@@ -46,9 +46,7 @@ async def test_between_and_after_lifespans_requests_are_served_untraced(collecto
 
 
 @pytest.mark.parametrize("make", [Starlette, FastAPI])
-async def test_added_as_a_middleware_it_has_the_same_life(
-    make: Callable[[], Starlette], collector: MemoryCollector
-) -> None:
+async def test_added_as_a_middleware(make: Callable[[], Starlette], collector: MemoryCollector) -> None:
     seen: list[str] = []
 
     async def look(scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,9 +134,7 @@ async def waits_for_ever(scope: Scope, receive: Receive, send: Send) -> None:
                 await anyio.sleep(0.01)
 
 
-async def test_a_request_cut_off_at_shutdown_is_recorded_as_well(
-    collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_cut_off_at_shutdown(collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch) -> None:
     """uvicorn cancels its last requests and says shutdown in the same breath."""
     # a busy machine may take longer for the request's end than is allowed for it
     monkeypatch.setattr("swagent.stop_budgets.REQUESTS_END", 5.0)

@@ -31,6 +31,9 @@ from swagent.request.span import RequestSpan
 pytestmark = pytest.mark.anyio
 
 
+Patch = pytest.MonkeyPatch
+
+
 class BugError(Exception):
     """Planted."""
 
@@ -39,7 +42,8 @@ def broken(*args: object, **kwargs: object) -> Any:
     raise BugError
 
 
-PLANTS: dict[str, tuple[Any, str]] = {
+Plant = tuple[Any, str]
+PLANTS: dict[str, Plant] = {
     "beginning the request": (PendingRequest, "__init__"),
     "reading the scope": (state, "read_facts"),
     "naming": (scope_module, "route_template"),
@@ -63,9 +67,7 @@ del EARLY["putting off"]
 
 
 @contextmanager
-def planted(
-    plant: tuple[Any, str], monkeypatch: pytest.MonkeyPatch, break_: Callable[..., Any] = broken
-) -> Iterator[None]:
+def planted(plant: Plant, monkeypatch: Patch, break_: Callable[..., Any] = broken) -> Iterator[None]:
     """One place that breaks."""
     with monkeypatch.context() as patch:
         patch.setattr(*plant, break_)
@@ -101,9 +103,7 @@ def asks_early(status: int) -> App:
 
 @pytest.mark.parametrize("status", [200, 500])
 @pytest.mark.parametrize("plant", [pytest.param(plant, id=name) for name, plant in PLANTS.items()])
-async def test_an_interruption_of_our_own_work_reaches_the_application(
-    plant: tuple[Any, str], status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_interruption_of_our_own_work(plant: Plant, status: int, monkeypatch: Patch) -> None:
     async with traced(answers(status)) as shop:
         with planted(plant, monkeypatch, interrupted), pytest.raises(Interruption):
             await call(shop.app, http_scope())
@@ -119,7 +119,7 @@ async def test_an_interruption_of_our_own_work_reaches_the_application(
 )
 @pytest.mark.parametrize("status", [200, 500])
 async def test_the_request_is_served_whatever_breaks(
-    plant: tuple[Any, str], make: Callable[[int], App], status: int, monkeypatch: pytest.MonkeyPatch
+    plant: Plant, make: Callable[[int], App], status: int, monkeypatch: Patch
 ) -> None:
     async with traced(make(status)) as shop:
         with planted(plant, monkeypatch):
@@ -134,9 +134,7 @@ async def test_the_request_is_served_whatever_breaks(
 
 
 @pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
-async def test_the_applications_exception_passes_whatever_breaks(
-    plant: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_exception_passes_whatever_breaks(plant: Plant, monkeypatch: Patch) -> None:
     async with traced(says(LookupError("no such lamp"))) as shop:
         with planted(plant, monkeypatch), pytest.raises(LookupError):
             await call(shop.app, http_scope())
@@ -144,9 +142,7 @@ async def test_the_applications_exception_passes_whatever_breaks(
 
 
 @pytest.mark.parametrize("plant", ["naming", "finding the framework"])
-async def test_a_span_that_cannot_be_described_is_sent_all_the_same(
-    plant: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_span_without_description_is_sent(plant: str, monkeypatch: Patch) -> None:
     async with traced(answers()) as shop:
         with monkeypatch.context() as patch:
             patch.setattr(*PLANTS[plant], broken)
@@ -155,9 +151,7 @@ async def test_a_span_that_cannot_be_described_is_sent_all_the_same(
         assert span.operation == "GET:/items/7"
 
 
-async def test_a_fault_is_logged_once_and_then_counted(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_faults_are_logged_once(monkeypatch: Patch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "swagent")
     async with traced(answers()) as shop:
         with planted(PLANTS["beginning the request"], monkeypatch):

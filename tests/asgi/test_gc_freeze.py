@@ -50,9 +50,7 @@ async def test_it_is_off(collector: MemoryCollector, calls: list[str]) -> None:
 
 
 @pytest.mark.parametrize("app", [conversing.starlette(), conversing.listens_on()], ids=["starlette", "by hand"])
-async def test_collected_and_frozen_once_before_the_server_gets_its_answer(
-    app: App, collector: MemoryCollector, calls: list[str]
-) -> None:
+async def test_frozen_once_before_the_answer(app: App, collector: MemoryCollector, calls: list[str]) -> None:
     await live(app, FREEZING, calls)
     assert calls == ["collect", "freeze", "startup.complete", "shutdown.complete"]
 
@@ -62,7 +60,7 @@ async def test_not_where_the_start_fails(collector: MemoryCollector, calls: list
     assert calls == ["startup.failed"]
 
 
-async def test_where_python_has_no_such_thing_it_does_nothing(
+async def test_where_python_has_no_such_thing(
     collector: MemoryCollector, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr("swagent.asgi.lifespan.gc.freeze")

@@ -189,23 +189,20 @@ async def test_a_trust_that_gives_no_answer_trusts_no_caller_and_is_logged_once(
 
 
 @pytest.mark.usefixtures("one_window")
-@pytest.mark.parametrize("sampled", [b"0", b"1"])
-async def test_a_caller_that_is_not_trusted_does_not_decide_on_sampling(sampled: bytes) -> None:
-    """The local sampler does: neither is a trace forced upon us, nor kept from us."""
-    headers = [(b"sw8", sampled + SW8[1:])]
-    async with traced(answers(), trust_incoming=False, sample_n_per_3_secs=2) as shop:
-        for _ in range(5):
-            await call(shop.app, http_scope("/", headers))
-        assert len(await shop.segments()) == 2
+@pytest.mark.parametrize("headers", [[], [(b"sw8", SW8)], [(b"sw8", b"0" + SW8[1:])]], ids=["none", "1", "0"])
+async def test_a_caller_that_is_not_trusted_does_not_decide_on_sampling(headers: list[tuple[bytes, bytes]]) -> None:
+    """The local sampler does, and takes the first of each window: neither is a trace forced upon us, nor kept from us."""
+    assert (
+        len(await segments_of(answers(), *[http_scope("/", headers)] * 5, trust_incoming=False, sample_n_per_3_secs=2))
+        == 2
+    )
 
 
 @pytest.mark.parametrize(("sampled", "recorded"), [(b"0", 0), (b"1", 5)])
 async def test_a_trusted_caller_decides_for_the_whole_trace(sampled: bytes, recorded: int) -> None:
     """Or the trace would have a hole here."""
-    async with traced(answers(), sample_n_per_3_secs=2) as shop:
-        for _ in range(5):
-            await call(shop.app, http_scope("/", [(b"sw8", sampled + SW8[1:])]))
-        assert len(await shop.segments()) == recorded
+    scope = http_scope("/", [(b"sw8", sampled + SW8[1:])])
+    assert len(await segments_of(answers(), *[scope] * 5, sample_n_per_3_secs=2)) == recorded
 
 
 async def test_the_limits_of_correlation_are_the_configured_ones() -> None:

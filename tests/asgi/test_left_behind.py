@@ -87,9 +87,7 @@ async def test_it_continues_the_request_and_is_not_below_the_clients_call(in_tas
     assert app.seen == [(None, request.trace_id, True)]
 
 
-async def test_a_minute_later_it_is_work_of_its_own_and_the_clients_spans_come_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_minute_later_it_is_work_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(span_module, "_CONTINUED_FOR", -1.0)
     app = Shop(in_task=False)
     async with traced(app) as shop:

@@ -38,9 +38,7 @@ TAKE_PART: dict[str, Callable[[], App]] = {
 
 
 @pytest.mark.parametrize("name", TAKE_PART)
-async def test_the_conversation_is_what_it_was_without_the_agent(
-    name: str, collector: MemoryCollector, anyio_backend_name: str
-) -> None:
+async def test_the_conversation(name: str, collector: MemoryCollector, anyio_backend_name: str) -> None:
     if name.startswith("Quart") and anyio_backend_name == "trio":
         pytest.skip("Quart runs on asyncio")
     make = TAKE_PART[name]
@@ -110,9 +108,7 @@ async def test_the_last_word_comes_when_everything_is_delivered(collector: Memor
 
 
 @on_virtual_clocks
-async def test_a_collector_that_hangs_holds_the_last_word_up_no_longer_than_the_deadline(
-    collector: MemoryCollector,
-) -> None:
+async def test_a_collector_that_hangs_holds_the_last_word_up_until_the_deadline(collector: MemoryCollector) -> None:
     collector.behaviour = anyio.sleep_forever
     # without the thread that looks from outside whether the loop is held: it knows no virtual clock
     config = Config(service="shop", shutdown_timeout=3.0, request_timeout=300.0, loop_block_limit=0)

@@ -46,9 +46,7 @@ def test_the_table(error: DeliveryError, at_most_once: Step, at_least_once: Step
     ],
     ids=str,
 )
-def test_repeats_end_with_the_attempts_the_time_and_the_budget(
-    error: DeliveryError, known: dict[str, Any], expected: Step
-) -> None:
+def test_repeats_end(error: DeliveryError, known: dict[str, Any], expected: Step) -> None:
     assert decide(error, again=True, **known) is expected
 
 

@@ -142,9 +142,7 @@ async def test_hurry_makes_the_next_batch_due_at_once_and_no_later_one(attached:
 
 
 @pytest.mark.parametrize("records", [[], [b"1"]], ids=["empty", "holding"])
-async def test_closing_wakes_the_reader_and_says_whether_something_is_left(
-    attached: Attach, records: list[bytes]
-) -> None:
+async def test_closing_wakes_the_reader_and_says_what_is_left(attached: Attach, records: list[bytes]) -> None:
     channel = attached(channel_of(**PATIENT))
     fill(channel, *records)
     async with reading(channel) as reader:

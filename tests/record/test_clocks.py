@@ -39,9 +39,7 @@ def clocks() -> Iterator[_Clocks]:
 
 
 @jumps
-def test_a_wall_clock_that_is_set_amid_a_segment_tears_nothing_apart(
-    recorder: Recorder, clocks: _Clocks, jump: float
-) -> None:
+def test_a_wall_clock_that_is_set_tears_nothing_apart(recorder: Recorder, clocks: _Clocks, jump: float) -> None:
     with entry_span("request") as request:
         clocks.passed += 1
         with local_span("before"):
@@ -58,9 +56,7 @@ def test_a_wall_clock_that_is_set_amid_a_segment_tears_nothing_apart(
 
 
 @jumps
-def test_how_long_a_request_is_continued_does_not_follow_the_wall_clock(
-    recorder: Recorder, clocks: _Clocks, jump: float
-) -> None:
+def test_a_request_is_continued_for_as_long_as_ever(recorder: Recorder, clocks: _Clocks, jump: float) -> None:
     with entry_span("request") as request:
         pass
     # the work of a task that outlives its request

@@ -139,7 +139,7 @@ def test_a_generator_that_is_dropped_ends_its_span(recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("collect", [gc.collect, lambda: in_a_thread(gc.collect)], ids=["here", "in another thread"])
-def test_a_generator_in_a_cycle_ends_its_span_when_the_garbage_collector_finds_it(
+def test_a_generator_in_a_cycle_ends_its_span_when_it_is_found(
     recorder: Recorder, collect: Callable[[], object]
 ) -> None:
     def lose() -> None:

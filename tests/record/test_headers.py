@@ -54,9 +54,7 @@ def test_unnamed_endpoints_and_peers_leave_no_field_empty(recorder: Recorder) ->
     assert (carrier.endpoint, carrier.address) == ("-", "-")
 
 
-def test_the_endpoint_is_what_the_entry_span_is_named_by_now(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_endpoint_is_the_name_of_the_entry_span_by_now(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     with entry_span("GET:/items/7"), exit_span("call", "shop:80") as call:
         monkeypatch.setattr(Span, "name_now", lambda _: "GET:/items/{id}")
         carrier = parse_sw8(call.headers()["sw8"])

@@ -64,7 +64,7 @@ ENDINGS: list[tuple[BaseException, tuple[str | None, bool]]] = [
 
 
 @pytest.mark.parametrize(("error", "expected"), ENDINGS, ids=[repr(error)[:40] for error, _ in ENDINGS])
-def test_an_exception_that_leaves_a_span_is_its_outcome(
+def test_what_leaves_a_span_is_its_outcome(
     recorder: Recorder, error: BaseException, expected: tuple[str | None, bool]
 ) -> None:
     for span in spans():

@@ -155,9 +155,7 @@ def test_the_stack_holds_places_but_no_source_and_no_values(recorder: Recorder) 
     assert "but not this comment" not in fields["stack"]
 
 
-def test_the_stack_shows_no_wrapper_whose_folder_is_left_out(
-    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_stack_leaves_wrappers_out(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "_wrapper_folders", ())
     wrapper = tmp_path / "wrappers" / "wrapper.py"
     source = "def call():\n    with local_span('work') as span:\n        seen.append(span)\n        [].pop()\n"

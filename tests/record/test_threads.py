@@ -121,9 +121,7 @@ def test_outside_of_a_span_it_begins_a_trace(way: Callable[[], None], propagatio
 
 
 @every_way
-def test_taken_back_it_carries_nothing(
-    way: Callable[[], None], propagation: ThreadPropagation, recorder: Recorder
-) -> None:
+def test_taken_back(way: Callable[[], None], propagation: ThreadPropagation, recorder: Recorder) -> None:
     propagation.detach()
     assert in_place() == FUNCTIONS
     with entry_span("request"):
@@ -215,9 +213,7 @@ def test_nothing_of_it_holds_the_thread(propagation: object, recorder: Recorder)
             gc.enable()
 
 
-def test_a_job_that_was_submitted_before_the_end_still_has_its_context(
-    propagation: ThreadPropagation, recorder: Recorder
-) -> None:
+def test_a_job_from_before_the_end_has_its_context(propagation: ThreadPropagation, recorder: Recorder) -> None:
     may_run = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         waiting: Future[bool] = pool.submit(may_run.wait)

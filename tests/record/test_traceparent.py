@@ -86,9 +86,7 @@ def test_a_call_carries_both_with_one_trace_id(recorder: Recorder) -> None:
 
 
 @given(st.integers(0, 70_000), st.sampled_from(["", "other=1"]), st.booleans(), st.sampled_from([TRACE, "a.b.c", "é"]))
-def test_the_headers_of_a_segment_are_those_of_each_span(
-    span_id: int, others: str, has_w3c: bool, trace_id: str
-) -> None:
+def test_headers_of_a_segment(span_id: int, others: str, has_w3c: bool, trace_id: str) -> None:
     segment_id, place = new_id(), ("shop", "shop-1", "GET:/cart", "stock:80")
     written = write_headers(
         (share_headers(trace_id, segment_id), span_id, "GET:/cart", {}, others),

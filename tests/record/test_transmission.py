@@ -100,9 +100,7 @@ HEADER = {"sw8-x": f"0-{hours_ago(3)}"}
     ],
     ids=range(17),
 )
-async def test_a_message_that_came_in_is_tagged_where_it_is_known(
-    recorder: Recorder, message: Any, hours: int | None
-) -> None:
+async def test_a_message_is_tagged_where_it_is_known(recorder: Recorder, message: Any, hours: int | None) -> None:
     assert await _hours(recorder, message) == hours
 
 

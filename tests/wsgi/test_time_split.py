@@ -167,9 +167,7 @@ async def test_a_request_in_a_greenlet_has_no_split(machine: Machine) -> None:
     assert of_greenlet == {}
 
 
-async def test_a_system_without_the_time_of_threads_has_no_split(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_system_without_the_time_of_threads(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_clock, "thread_time", None)
     assert await split_of(working(machine)) == {}
 

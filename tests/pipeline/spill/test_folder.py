@@ -97,9 +97,7 @@ class Death(BaseException):
     """The process ends here."""
 
 
-def test_files_that_a_death_amid_taking_over_left_in_two_folders_are_taken_in_the_order_of_their_making(
-    opened: Opened,
-) -> None:
+def test_files_that_a_death_left_in_two_folders_are_taken_in_the_order_of_their_making(opened: Opened) -> None:
     one = opened()
     for each in range(4):
         one.write(created(one), 4, b"%d" % each)
@@ -145,9 +143,7 @@ def test_what_is_not_wanted_or_not_of_ours_stays(opened: Opened, tmp_path: Path)
     assert wanted != other
 
 
-def test_a_folder_that_cannot_be_read_keeps_no_other_from_being_taken(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_folder_keeps_no_other_from_being_taken(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     left = [opened() for _ in range(2)]
     for each in left:
         created(each)
@@ -175,9 +171,7 @@ def test_the_bound_is_that_of_all_processes_together(opened: Opened) -> None:
     assert one.create(HEAD) is None
 
 
-def test_a_folder_that_is_taken_before_it_is_locked_is_made_anew(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_taken_before_it_is_locked(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     lock, made = folders._lock, list[Path]()
 
     def lock_late(folder: Path) -> int | None:
