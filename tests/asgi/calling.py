@@ -189,5 +189,5 @@ async def segments_of(
     async with traced(app, **config) as shop:
         for scope in scopes:
             with pytest.raises(raises) if raises is not None else nullcontext():
-                await call(shop.app, scope, *heard)
+                await call(shop.app, dict(scope), *heard)
         return await shop.segments()

@@ -72,26 +72,18 @@ async def test_twice_around_one_application_there_is_one_agent(collector: Memory
     assert len(collector.properties) == 1, "a second agent would report a second instance"
 
 
-async def test_inside_a_middleware_with_an_agent_of_yours_none_is_started(collector: MemoryCollector) -> None:
+@pytest.mark.parametrize("is_nested", [False, True])
+async def test_an_agent_of_yours_is_neither_started_nor_stopped(is_nested: bool, collector: MemoryCollector) -> None:
     own = MemoryCollector()
+    app = conversing.starlette()
     async with Agent(CONFIG, transport=own.transport) as agent:
-        outer = SkyWalkingMiddleware(SkyWalkingMiddleware(answers()), agent=agent)
-        async with lifespan(outer):
-            await call(outer, http_scope())
-    assert own.count(Signal.SEGMENT) == 1
-    assert not collector.properties
-
-
-async def test_an_agent_of_yours_is_neither_started_nor_stopped(collector: MemoryCollector) -> None:
-    own = MemoryCollector()
-    async with Agent(CONFIG, transport=own.transport) as agent:
-        middleware = SkyWalkingMiddleware(conversing.starlette(), agent=agent)
+        middleware = SkyWalkingMiddleware(SkyWalkingMiddleware(app) if is_nested else app, agent=agent)
         async with lifespan(middleware) as talk:
             assert talk.kinds == ["startup.complete"]
         await call(middleware, http_scope())
         assert await agent.flush()
         assert own.count(Signal.SEGMENT) == 1
-    assert not collector.properties
+    assert not collector.properties, "no other one was started"
 
 
 async def test_a_start_that_fails_leaves_no_agent(collector: MemoryCollector) -> None:

@@ -43,21 +43,25 @@ async def live(app: App, config: Config, calls: list[str]) -> None:
         await SkyWalkingMiddleware(app, config=config)({"type": "lifespan", "state": {}}, receive, send)
 
 
-async def test_it_is_off(collector: MemoryCollector, calls: list[str]) -> None:
+UP, FROZEN = ["startup.complete", "shutdown.complete"], ["collect", "freeze"]
+
+
+@pytest.mark.parametrize(
+    ("app", "config", "expected"),
+    [
+        (conversing.starlette(), CONFIG, UP),
+        (conversing.starlette(), FREEZING, [*FROZEN, *UP]),
+        (conversing.listens_on(), FREEZING, [*FROZEN, *UP]),
+        (conversing.starlette(fails_at="startup"), FREEZING, ["startup.failed"]),
+    ],
+    ids=["off", "starlette", "by hand", "where the start fails"],
+)
+async def test_frozen_once_before_the_server_gets_its_answer(
+    app: App, config: Config, expected: list[str], collector: MemoryCollector, calls: list[str]
+) -> None:
+    await live(app, config, calls)
+    assert calls == expected
     assert not Config().gc_freeze
-    await live(conversing.starlette(), CONFIG, calls)
-    assert calls == ["startup.complete", "shutdown.complete"]
-
-
-@pytest.mark.parametrize("app", [conversing.starlette(), conversing.listens_on()], ids=["starlette", "by hand"])
-async def test_frozen_once_before_the_answer(app: App, collector: MemoryCollector, calls: list[str]) -> None:
-    await live(app, FREEZING, calls)
-    assert calls == ["collect", "freeze", "startup.complete", "shutdown.complete"]
-
-
-async def test_not_where_the_start_fails(collector: MemoryCollector, calls: list[str]) -> None:
-    await live(conversing.starlette(fails_at="startup"), FREEZING, calls)
-    assert calls == ["startup.failed"]
 
 
 async def test_where_python_has_no_such_thing(

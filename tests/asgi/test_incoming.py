@@ -191,11 +191,9 @@ async def test_a_trust_that_gives_no_answer_trusts_no_caller_and_is_logged_once(
 @pytest.mark.usefixtures("one_window")
 @pytest.mark.parametrize("headers", [[], [(b"sw8", SW8)], [(b"sw8", b"0" + SW8[1:])]], ids=["none", "1", "0"])
 async def test_a_caller_that_is_not_trusted_does_not_decide_on_sampling(headers: list[tuple[bytes, bytes]]) -> None:
-    """The local sampler does, and takes the first of each window: neither is a trace forced upon us, nor kept from us."""
-    assert (
-        len(await segments_of(answers(), *[http_scope("/", headers)] * 5, trust_incoming=False, sample_n_per_3_secs=2))
-        == 2
-    )
+    """The local sampler does, by each window's first: neither is a trace forced upon us, nor kept from us."""
+    scopes = [http_scope("/", headers)] * 5
+    assert len(await segments_of(answers(), *scopes, trust_incoming=False, sample_n_per_3_secs=2)) == 2
 
 
 @pytest.mark.parametrize(("sampled", "recorded"), [(b"0", 0), (b"1", 5)])

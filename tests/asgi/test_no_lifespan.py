@@ -57,18 +57,14 @@ async def test_the_first_request_starts_the_agent_thread(collector: MemoryCollec
     assert confirmed(swagent.stop()) == collector.count(Signal.SEGMENT) == 3
 
 
-async def test_many_first_requests_start_one(collector: MemoryCollector) -> None:
-    middleware = SkyWalkingMiddleware(answers(), config=CONFIG)
+async def test_many_first_requests_of_several_applications_start_one(collector: MemoryCollector) -> None:
+    one, other = (SkyWalkingMiddleware(answers(), config=CONFIG) for _ in range(2))
+    twice = SkyWalkingMiddleware(other, config=CONFIG)
     async with anyio.create_task_group() as group:
-        for _ in range(20):
-            group.start_soon(call, middleware, http_scope())
-    assert confirmed(swagent.stop()) == 20
-
-
-async def test_two_applications_share_it(collector: MemoryCollector) -> None:
-    for _ in range(2):
-        await call(SkyWalkingMiddleware(answers(), config=CONFIG), http_scope())
-    assert confirmed(swagent.stop()) == 2
+        for _ in range(10):
+            for app in (one, other, twice):
+                group.start_soon(call, app, http_scope())
+    assert confirmed(swagent.stop()) == 30, "one span of each"
 
 
 async def test_one_that_runs_already_is_taken(collector: MemoryCollector) -> None:
@@ -76,12 +72,6 @@ async def test_one_that_runs_already_is_taken(collector: MemoryCollector) -> Non
     await call(SkyWalkingMiddleware(answers()), http_scope())
     assert confirmed(swagent.stop()) == 1
     assert agent.statistics().complete
-
-
-async def test_twice_around_one_application_makes_one_span(collector: MemoryCollector) -> None:
-    inner = SkyWalkingMiddleware(answers(), config=CONFIG)
-    await call(SkyWalkingMiddleware(inner, config=CONFIG), http_scope())
-    assert confirmed(swagent.stop()) == 1
 
 
 async def test_a_wrong_setting_is_one_clear_line(

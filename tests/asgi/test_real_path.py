@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from asgi.calling import answers, call, http_scope, tags, traced
+from asgi.calling import answers, call, http_scope, segments_of, tags, traced
 from swagent import current_span
 from swagent.asgi.lifespan import App
 from swagent.request.description import use_endpoint_style
@@ -37,35 +37,28 @@ async def seen(app: App, **config: Any) -> list[tuple[str, str]]:
     return [(span.operation, tags(span)["http.url"]) for span in spans]
 
 
-@pytest.mark.parametrize("is_looked_at", [False, True])
-async def test_the_path_is_shown_on_request(is_looked_at: bool) -> None:
-    assert await seen(routed(is_looked_at), http_url_real_path=True) == [
-        ("GET:/items/{number}", "http://shop.test/items/7"),
-        ("GET:/items/{number}", "http://shop.test/items/8"),
-        ("GET:/items/{number}", "http://shop.test/items/7"),
-        ("GET:_unmatched", "http://shop.test/nowhere"),
-    ]
+looked_at_or_not = pytest.mark.parametrize("is_looked_at", [False, True])
 
 
-@pytest.mark.parametrize("is_looked_at", [False, True])
-async def test_the_route_is_shown_without_being_asked(is_looked_at: bool) -> None:
-    shown = {url for _, url in await seen(routed(is_looked_at))}
+@looked_at_or_not
+async def test_the_path_is_shown_on_request_and_the_route_without(is_looked_at: bool) -> None:
+    app = routed(is_looked_at)
+    spans = await seen(app, http_url_real_path=True)
+    assert [name for name, _ in spans] == [*["GET:/items/{number}"] * 3, "GET:_unmatched"]
+    assert [url for _, url in spans] == [f"http://shop.test{path}" for path in PATHS]
+    shown = {url for _, url in await seen(app)}
     assert shown == {"http://shop.test/items/{number}", "http://shop.test/nowhere"}
 
 
-@pytest.mark.parametrize("is_looked_at", [False, True])
+@looked_at_or_not
 async def test_operations_have_the_official_agents_names_on_request(is_looked_at: bool) -> None:
+    settings: dict[str, Any] = {"endpoint_style": "path", "endpoint_limit": 4}
     try:
-        assert await seen(routed(is_looked_at), endpoint_style="path", endpoint_limit=4) == [
-            ("/items/7", "http://shop.test/items/7"),
-            ("/items/8", "http://shop.test/items/8"),
-            ("/items/7", "http://shop.test/items/7"),
-            ("_unmatched", "http://shop.test/nowhere"),
-        ]
-        async with traced(routed(is_looked_at), endpoint_style="path", endpoint_limit=4) as shop:
-            for number in range(4):
-                await call(shop.app, http_scope(f"/items/{number}"))
-            names = [segment.spans[0].operation for segment in await shop.segments()]
+        names = ["/items/7", "/items/8", "/items/7", "_unmatched"]
+        urls = [f"http://shop.test{path}" for path in PATHS]
+        assert await seen(routed(is_looked_at), **settings) == list(zip(names, urls, strict=True))
+        scopes = [http_scope(f"/items/{number}") for number in range(4)]
+        names = [each.spans[0].operation for each in await segments_of(routed(is_looked_at), *scopes, **settings)]
         assert names == ["/items/0", "/items/1", "_overflow", "_overflow"], "half of the room, since any client may ask"
     finally:
         use_endpoint_style("route")
@@ -74,11 +67,9 @@ async def test_operations_have_the_official_agents_names_on_request(is_looked_at
 async def test_many_paths_are_not_remembered() -> None:
     """One agent that shows paths, and one that does not, keep out of each other's way."""
     assert await seen(routed(False), http_url_real_path=True) != await seen(routed(False))
-    async with traced(answers(), http_url_real_path=True) as shop:
-        for number in range(100):
-            await call(shop.app, http_scope(f"/{number}", route=Routed()))
-        urls = {tags(segment.spans[0])["http.url"] for segment in await shop.segments()}
-    assert len(urls) == 100
+    scopes = [http_scope(f"/{number}", route=Routed()) for number in range(100)]
+    segments = await segments_of(answers(), *scopes, http_url_real_path=True)
+    assert len({tags(segment.spans[0])["http.url"] for segment in segments}) == 100
 
 
 class Routed:

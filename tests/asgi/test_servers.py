@@ -140,9 +140,7 @@ async def test_an_open_stream_that_uvicorn_cuts_is_recorded_as_well(kind: str, c
 @pytest.mark.parametrize("kind", proving("P02", UVICORNS))
 # at once, a signal that is still pending would swallow the next
 @pytest.mark.parametrize("said", ["Waiting for connections to close", "Shutting down"], ids=["later", "at once"])
-async def test_interrupted_twice_it_ends_and_what_was_answered_arrives(
-    kind: str, said: str, collector: Collector
-) -> None:
+async def test_interrupted_twice_what_was_answered_arrives(kind: str, said: str, collector: Collector) -> None:
     async with serve(kind, collector=collector.address) as server, open_stream(server):
         ids = await ask(server, 5)
         server.process.send_signal(signal.SIGINT)

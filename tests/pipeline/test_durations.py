@@ -20,29 +20,25 @@ def durations_of(*seconds: float) -> Durations:
     return durations
 
 
-def test_none_is_slow_before_enough_are_known() -> None:
-    assert not durations_of(*[0.01] * 19).is_slow(60.0)
-    assert durations_of(*[0.01] * 20).is_slow(60.0)
-
-
-def test_as_long_as_usual_is_not_slow() -> None:
-    assert not durations_of(*[0.01] * 100).is_slow(0.01)
-
-
-def test_one_in_fifty_is_slow() -> None:
-    durations = durations_of(*([0.01] * 49 + [1.0]) * 20)
-    assert durations.is_slow(1.0)
-    assert not durations.is_slow(0.01)
-
-
-def test_one_in_ten_is_usual() -> None:
-    assert not durations_of(*([0.01] * 9 + [1.0]) * 20).is_slow(1.0)
-
-
-def test_what_is_usual_changes() -> None:
-    durations = durations_of(*[0.01] * 10_000, *[1.0] * 2000)
-    assert not durations.is_slow(1.0)
-    assert durations.is_slow(3.0)
+@pytest.mark.parametrize(
+    ("known", "asked", "is_slow"),
+    [
+        ([0.01] * 19, 60.0, False),
+        ([0.01] * 20, 60.0, True),
+        ([0.01] * 100, 0.01, False),
+        (([0.01] * 49 + [1.0]) * 20, 1.0, True),
+        (([0.01] * 49 + [1.0]) * 20, 0.01, False),
+        (([0.01] * 9 + [1.0]) * 20, 1.0, False),
+        ([0.01] * 10_000 + [1.0] * 2000, 1.0, False),
+        ([0.01] * 10_000 + [1.0] * 2000, 3.0, True),
+    ],
+    ids=[
+        "not enough are known", "enough are known", "as long as usual", "one in fifty", "beside one in fifty",
+        "one in ten", "what is usual changes", "more than what is usual by now",
+    ],
+)  # fmt: skip
+def test_what_is_slow(known: list[float], asked: float, is_slow: bool) -> None:
+    assert durations_of(*known).is_slow(asked) is is_slow
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, 1e-9, 1e9])

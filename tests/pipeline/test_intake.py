@@ -188,6 +188,9 @@ def test_poison_fails_alone() -> None:
         intake.offer(name)
     assert dict(channel.statistics().refused) == {"encode_error": 1}
     assert channel.lease(10, 1000).records == [b"a", b"b"]
+    channel.close()
+    intake.offer("late")
+    assert dict(channel.statistics().refused) == {"encode_error": 1, "shutdown": 1}
 
 
 def test_a_record_that_finds_no_room_is_refused_unencoded() -> None:
@@ -197,14 +200,6 @@ def test_a_record_that_finds_no_room_is_refused_unencoded() -> None:
         intake.offer(name)
     assert dict(channel.statistics().refused) == {"full": 2}
     assert encoding.done == ["a", "b"]
-
-
-def test_a_record_that_is_offered_after_the_end_is_refused_for_it() -> None:
-    channel = channel_of()
-    intake, _ = intake_of(channel)
-    channel.close()
-    intake.offer("late")
-    assert dict(channel.statistics().refused) == {"shutdown": 1}
 
 
 def test_code_that_encoding_sets_going_may_offer_and_look() -> None:
