@@ -19,6 +19,7 @@ from starlette.routing import Route
 from asgi.calling import (
     DISCONNECT,
     REQUEST,
+    answers,
     body,
     call,
     http_scope,
@@ -200,8 +201,7 @@ async def doing_nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def test_a_cancellation_behind_the_response_comes_too_late() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send(start())
-        await send(body(b"ok"))
+        await answers()(scope, receive, send)
         cancel_scope.cancel()
         await anyio.sleep_forever()
 

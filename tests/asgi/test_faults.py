@@ -14,12 +14,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from asgi.calling import answers, body, call, http_scope, says, segments_of, start, traced
+from record.recorded import carrier_of
 from swagent import Agent, Config, current_span, exit_span
 from swagent.acceleration import native
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import App, Receive, Scope, Send
 from swagent.pipeline.channel import Channel
-from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.tracer import Tracer
 from swagent.request import pending, state
@@ -177,9 +177,7 @@ async def test_a_frameworks_object_that_raises_when_looked_at_costs_the_template
         await answers()(scope, receive, send)
 
     [segment] = await segments_of(app, http_scope("/items/7"))
-    carrier = parse_sw8(found["sw8"])
-    assert carrier is not None
-    assert carrier.endpoint == "GET:/items/7"
+    assert carrier_of(found).endpoint == "GET:/items/7"
     assert len(segment.spans) == 2
 
 

@@ -18,10 +18,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from asgi.calling import span_of, tags, traced, websocket_scope
+from record.recorded import carrier_of
 from swagent import exit_span
 from swagent.asgi.frameworks import follow_routes
 from swagent.asgi.lifespan import App
-from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.model import Component
 
 pytestmark = pytest.mark.anyio
@@ -56,9 +56,7 @@ def quart() -> App:
 
 def endpoint_sent_to(peer: str) -> str:
     with exit_span("call", peer) as span:
-        carrier = parse_sw8(span.headers()["sw8"])
-    assert carrier is not None
-    return carrier.endpoint
+        return carrier_of(span.headers()).endpoint
 
 
 async def async_view(request: Any, **parts: object) -> HttpResponse:

@@ -67,14 +67,13 @@ async def test_the_trace_is_continued() -> None:
 async def test_correlation_travels_through() -> None:
     passed_on: dict[str, str] = {}
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def ask() -> None:
         assert get_correlation("user") == "7"
         with exit_span("GET:/stock", peer="stock:80") as span:
             passed_on.update(span.headers())
-        await answers()(scope, receive, send)
 
     correlation = format_correlation({"user": "7"})
-    async with traced(app) as shop:
+    async with traced(doing(ask)) as shop:
         await call(shop.app, http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", correlation.encode())]))
     assert passed_on["sw8-correlation"] == correlation
 
@@ -223,13 +222,12 @@ class CountedHeaders(list[tuple[bytes, bytes]]):
 
 
 async def test_the_headers_of_a_request_with_calls_are_read_once() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def ask() -> None:
         for _ in range(3):
             with exit_span("call", "stock:80") as span:
                 span.headers()
-        await answers()(scope, receive, send)
 
     headers = CountedHeaders([(b"host", b"shop.test")])
-    (segment,) = await segments_of(app, {**http_scope(), "headers": headers})
+    (segment,) = await segments_of(doing(ask), {**http_scope(), "headers": headers})
     assert len(segment.spans) == 4
     assert headers.looks == 1

@@ -11,7 +11,7 @@ import anyio
 import httpx
 import pytest
 
-from asgi.calling import Traced, body, start, traced
+from asgi.calling import Traced, answers, doing, traced
 from swagent import current_span, current_trace_id, entry_span, exit_span, local_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.collector.store.trace_records import Segment
@@ -35,8 +35,7 @@ class Shop:
             # below a step that is over when the work begins
             with local_span("step"):
                 self.group.start_soon(self.work)
-        await send(start())
-        await send(body(b"ok"))
+        await answers()(scope, receive, send)
         if not self._in_task:
             # as Starlette's background tasks do
             self.may_work.set()
@@ -100,15 +99,13 @@ async def test_a_minute_later_it_is_work_of_its_own(monkeypatch: pytest.MonkeyPa
 async def test_within_a_request_it_is_below_the_nearest_span_that_is_open() -> None:
     left: list[Callable[..., Any]] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def ask() -> None:
         with local_span("order"):
             with local_span("step"):
                 left.append(contextvars.copy_context().run)
             left[0](local_span("late").start().stop)
-        await send(start())
-        await send(body())
 
-    async with traced(app) as shop, shop.client() as client:
+    async with traced(doing(ask)) as shop, shop.client() as client:
         await client.get("/")
         [segment] = await shop.segments()
     ids = {span.operation: span.span_id for span in segment.spans}
@@ -121,8 +118,7 @@ async def test_a_request_that_comes_in_there_begins_a_trace() -> None:
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         left.append(contextvars.copy_context().run)
-        await send(start())
-        await send(body())
+        await answers()(scope, receive, send)
 
     def take() -> None:
         with entry_span("message"):

@@ -37,13 +37,12 @@ AFTERWARDS: dict[str, Callable[[], object]] = {"nothing more": lambda: None, "a 
 async def test_it_names_the_segment_of_its_request(
     before: Callable[[], object], afterwards: Callable[[], object], headers: Any
 ) -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def ask() -> None:
         before()
         logging.getLogger("shop").warning("sold out")
         afterwards()
-        await answers()(scope, receive, send)
 
-    async with traced(app, log_reporter_active=True) as shop:
+    async with traced(doing(ask), log_reporter_active=True) as shop:
         for _ in range(2):
             await call(shop.app, http_scope("/a", headers, route=Routed()))
         segments = await shop.segments()

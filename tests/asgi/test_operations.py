@@ -16,9 +16,9 @@ from starlette.routing import Host, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from asgi.calling import answers, call, http_scope, span_of, tags, traced
+from record.recorded import carrier_of
 from swagent import exit_span
 from swagent.asgi.lifespan import App, Receive, Scope, Send
-from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.model import Component
 
 pytestmark = pytest.mark.anyio
@@ -159,9 +159,7 @@ async def test_the_next_service_gets_the_template_and_the_path_from_before_the_r
 
     def ask() -> None:
         with exit_span("GET:/who", peer="auth:80") as span:
-            carrier = parse_sw8(span.headers()["sw8"])
-        assert carrier is not None
-        found.append(carrier.endpoint)
+            found.append(carrier_of(span.headers()).endpoint)
 
     def asking(app: App) -> App:
         async def before(scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,7 +10,7 @@ from typing import cast
 import anyio
 import pytest
 
-from asgi.calling import answers, call, http_scope, traced
+from asgi.calling import answers, call, doing, http_scope, traced
 from swagent import local_span
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import Receive, Scope, Send
@@ -37,7 +37,7 @@ async def test_the_task_that_serves_a_request_is_known_by_its_stack() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(look)
         await look()
-        await answers(200)(scope, receive, send)
+        await answers()(scope, receive, send)
         await look()
 
     async with traced(app) as shop:
@@ -50,7 +50,7 @@ async def test_the_context_of_a_request_is_let_go_with_its_task(opens_span: bool
     sessions: list[weakref.ref[Session]] = []
     requests: list[PendingRequest] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def ask() -> None:
         requests.append(cast("PendingRequest", current.get()))
         session = Session()
         sessions.append(weakref.ref(session))
@@ -58,12 +58,11 @@ async def test_the_context_of_a_request_is_let_go_with_its_task(opens_span: bool
         if opens_span:
             with local_span("step"):
                 pass
-        await answers(200)(scope, receive, send)
 
     async def serve(shop: SkyWalkingMiddleware) -> None:
         await call(shop, http_scope())
 
-    async with traced(app) as shop:
+    async with traced(doing(ask)) as shop:
         gc.collect()
         gc.disable()
         try:
@@ -79,13 +78,12 @@ async def test_the_context_of_a_request_is_let_go_with_its_task(opens_span: bool
 async def test_a_request_and_its_span_are_no_cycle_once_they_are_over() -> None:
     requests: list[PendingRequest] = []
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    def ask() -> None:
         requests.append(cast("PendingRequest", current.get()))
         with local_span("step"):
             pass
-        await answers(200)(scope, receive, send)
 
-    async with traced(app) as shop:
+    async with traced(doing(ask)) as shop:
         await call(shop.app, http_scope())
     span = requests[0].span
     assert span is not None

@@ -21,9 +21,10 @@ import sniffio
 from asgiref.sync import async_to_sync, iscoroutinefunction, sync_to_async
 from starlette._utils import is_async_callable
 
-from asgi.calling import REQUEST, body, call, http_scope, says, start, tags, traced, websocket_scope
+from asgi.calling import REQUEST, answers, body, call, http_scope, says, start, tags, traced, websocket_scope
 from swagent.acceleration import native
 from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
+from swagent.collector.store.trace_records import Span
 
 pytestmark = pytest.mark.anyio
 one_loop = pytest.mark.one_loop
@@ -65,6 +66,13 @@ class Called:
 
     async def __call__(self, message: Message) -> None:
         await self._server.send(message)
+
+
+async def serve(scope: Scope, receive: Receive, send: Send, app: App, **config: Any) -> Span:
+    """Call an application once, as a server does; its span."""
+    async with traced(app, **config) as shop:
+        await shop.app(scope, receive, send)
+        return await shop.span()
 
 
 def _function(server: Server) -> Send:
@@ -119,9 +127,8 @@ async def test_send_is_a_coroutine_function_where_the_servers_is(kind: str, spli
         await send(body(b"o", more=True))
         await partial(send, body(b"k"))()
 
-    async with traced(app, time_split_every=split) as shop:
-        await shop.app(http_scope(), server.receive, send)
-        assert tags(await shop.span())["http.status_code"] == "200"
+    span = await serve(http_scope(), server.receive, send, app, time_split_every=split)
+    assert tags(span)["http.status_code"] == "200"
     assert seen == [_kinds(send), _kinds(server.receive)]
     assert server.said == [start(), body(b"o", more=True), body(b"k")]
     assert server.awaited == 3
@@ -135,11 +142,9 @@ async def test_receive_is_no_coroutine_function_where_the_servers_is_none(split:
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         seen.extend((_kinds(receive), receive == server.receive_at_once, await receive()))
-        await send(start())
-        await send(body())
+        await answers()(scope, receive, send)
 
-    async with traced(app, time_split_every=split) as shop:
-        await shop.app(http_scope(), server.receive_at_once, server.send)
+    await serve(http_scope(), server.receive_at_once, server.send, app, time_split_every=split)
     assert seen == [_kinds(server.receive_at_once), True, REQUEST]
 
 
@@ -193,9 +198,8 @@ async def test_the_awaitable_of_a_server_is_handed_on() -> None:
             seen.append(send(message))
             await seen[-1]
 
-    async with traced(app) as shop:
-        await shop.app(http_scope(), server.receive, send)
-        assert tags(await shop.span())["http.status_code"] == "200"
+    span = await serve(http_scope(), server.receive, send, app)
+    assert tags(span)["http.status_code"] == "200"
     assert all(one is other for one, other in zip(seen, results, strict=True))
 
 
@@ -209,8 +213,7 @@ async def test_a_message_that_is_wrong_is_the_servers_to_judge(kind: str) -> Non
             await send(message)
 
     server = Server()
-    async with traced(app) as shop:
-        await shop.app(http_scope(), server.receive, SENDS[kind](server))
+    await serve(http_scope(), server.receive, SENDS[kind](server), app)
     assert server.said == wrong
 
 
@@ -242,8 +245,7 @@ async def test_send_is_bound_to_nothing_else_and_takes_one_message() -> None:
             send(body(), None)  # type: ignore[call-arg]
         assert list(inspect.signature(send).parameters) == ["message"]
 
-    async with traced(app) as shop:
-        await shop.app(http_scope(), server.receive, server.send)
+    await serve(http_scope(), server.receive, server.send, app)
     assert server.said == [start()]
 
 
@@ -259,9 +261,8 @@ async def test_send_is_copied_and_held_weakly_and_has_types_as_a_servers() -> No
         assert {"message", "return"} <= set(typing.get_type_hints(send))
         await copied(start())
 
-    async with traced(app) as shop:
-        # a method's copy has a copy of its object
-        await shop.app(http_scope(), server.receive, _function(server))
+    # a method's copy has a copy of its object
+    await serve(http_scope(), server.receive, _function(server), app)
     assert server.said == [start()]
     assert kept[0]() is None
 
@@ -384,9 +385,9 @@ async def test_a_client_that_is_gone_is_no_failure(at_once: bool) -> None:
 @one_loop
 async def test_a_websocket_is_followed_where_send_is_no_coroutine_function() -> None:
     server = Server()
-    async with traced(says({"type": "websocket.accept"}, {"type": "websocket.close", "code": 1000})) as shop:
-        await shop.app(websocket_scope(), server.receive, server.send_at_once)
-        assert tags(await shop.span())["http.status_code"] == "101"
+    app = says({"type": "websocket.accept"}, {"type": "websocket.close", "code": 1000})
+    span = await serve(websocket_scope(), server.receive, server.send_at_once, app)
+    assert tags(span)["http.status_code"] == "101"
 
 
 @pytest.mark.parametrize("type_", ["http", "websocket"])
@@ -406,8 +407,7 @@ async def test_scope_and_receive_are_the_servers_own(type_: str) -> None:
     scope = http_scope() if type_ == "http" else websocket_scope()
     given = dict(scope)
     # to list the tasks of a request takes to see what its tasks receive
-    async with traced(app, time_split_every=1, task_tree_every=0) as shop:
-        await shop.app(scope, receive, send)
+    await serve(scope, receive, send, app, time_split_every=1, task_tree_every=0)
     assert seen[0] is scope
     assert seen[1] is receive
     assert {key: value for key, value in scope.items() if not key.startswith("swagent.")} == given

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from swagent import local_span
 from swagent.record.trace import tracer as tracers
+from swagent.record.trace.carrier import Carrier, parse_sw8
 from swagent.record.trace.context import current
 from swagent.record.trace.model import Reference, SpanRecord
 from swagent.record.trace.segment import Segment
@@ -113,3 +114,10 @@ def in_a_thread(function: Callable[[], object]) -> None:
     thread = threading.Thread(target=function)
     thread.start()
     thread.join()
+
+
+def carrier_of(headers: Mapping[str, str]) -> Carrier:
+    """What a peer reads in the headers of a call."""
+    carrier = parse_sw8(headers["sw8"])
+    assert carrier is not None
+    return carrier

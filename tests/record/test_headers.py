@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent import entry_span, exit_span, local_span
-from swagent.record.trace.carrier import Carrier, format_sw8, parse_sw8
+from swagent.record.trace.carrier import Carrier, format_sw8
 from swagent.record.trace.model import RefKind
 from swagent.record.trace.span import Span
 
-from .recorded import INSTANCE, SERVICE, Recorder, recording
+from .recorded import INSTANCE, SERVICE, Recorder, carrier_of, recording
 
 
 def test_the_peer_reads_where_the_call_comes_from(recorder: Recorder) -> None:
     with entry_span("GET:/cart") as request, exit_span("call", "shop:8080") as call:
         headers = call.headers()
     assert headers.keys() == {"sw8", "traceparent", "tracestate"}
-    assert parse_sw8(headers["sw8"]) == Carrier(
+    assert carrier_of(headers) == Carrier(
         True, request.trace_id, request.segment_id, call.id, SERVICE, INSTANCE, "GET:/cart", "shop:8080"
     )
 
@@ -42,24 +42,20 @@ def test_a_malformed_header_begins_a_trace(recorder: Recorder) -> None:
 @given(st.text(), st.text())
 def test_whatever_the_names_are_the_peer_can_read_the_headers(name: str, peer: str) -> None:
     with recording(), exit_span(name, peer) as call:
-        carrier = parse_sw8(call.headers()["sw8"])
-    assert carrier is not None
+        carrier = carrier_of(call.headers())
     assert (carrier.trace_id, carrier.span_id) == (call.trace_id, 0)
 
 
 def test_unnamed_endpoints_and_peers_leave_no_field_empty(recorder: Recorder) -> None:
     with local_span("") as span:
-        carrier = parse_sw8(span.headers()["sw8"])
-    assert carrier is not None
+        carrier = carrier_of(span.headers())
     assert (carrier.endpoint, carrier.address) == ("-", "-")
 
 
 def test_the_endpoint_is_the_name_of_the_entry_span_by_now(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     with entry_span("GET:/items/7"), exit_span("call", "shop:80") as call:
         monkeypatch.setattr(Span, "name_now", lambda _: "GET:/items/{id}")
-        carrier = parse_sw8(call.headers()["sw8"])
-    assert carrier is not None
-    assert carrier.endpoint == "GET:/items/{id}"
+        assert carrier_of(call.headers()).endpoint == "GET:/items/{id}"
 
 
 @pytest.mark.parametrize("sampled", ["0", "1"])

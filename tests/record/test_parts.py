@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from swagent import entry_span, exit_span, get_correlation, local_span, put_correlation
-from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import LONG_AFTER, PART_AGE
 
-from .recorded import Clock, Recorder, recording, work
+from .recorded import Clock, Recorder, carrier_of, recording, work
 
 
 def parents(recorder: Recorder) -> dict[str, str | None]:
@@ -40,10 +39,9 @@ def test_beyond_the_limit_of_a_segment_spans_go_in_parts() -> None:
 
 def test_a_root_whose_place_was_sent_stays_where_it_is() -> None:
     with recording(span_limit=2) as recorder, entry_span("request") as request:
-        carrier = parse_sw8(request.headers()["sw8"])
+        carrier = carrier_of(request.headers())
         for number in range(5):
             work(f"child {number}")
-    assert carrier is not None
     segment = recorder.of("request")
     assert (carrier.segment_id, carrier.span_id) == (segment.id, 0)
     assert parents(recorder) == {"request": None, **{f"child {number}": "request" for number in range(5)}}
@@ -52,10 +50,9 @@ def test_a_root_whose_place_was_sent_stays_where_it_is() -> None:
 def test_a_call_whose_place_was_sent_stays_where_it_is() -> None:
     with recording(span_limit=2) as recorder, entry_span("request"):
         with exit_span("call", "shop:80") as call:
-            carrier = parse_sw8(call.headers()["sw8"])
+            carrier = carrier_of(call.headers())
             work("beyond")
         work("after")
-    assert carrier is not None
     called = recorder.of("call")
     assert (carrier.segment_id, carrier.span_id) == (called.id, recorder.span("call").id)
     assert parents(recorder) == {"request": None, "call": "request", "beyond": "call", "after": "request"}
