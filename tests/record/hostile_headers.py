@@ -17,10 +17,8 @@ def header_with(**changed: str) -> str:
     return "-".join((fields | changed).values())
 
 
-_DIGITS = {
-    "sampled": ["", "2", "\uff11"],
-    "span_id": ["", "+3", "-3", " 3", "1_0", "1e5", "one", "²", "٣", "1234567890", "9" * 5000, str(10**400)],
-}
+_ODD_IDS = ["", "+3", "-3", " 3", "1_0", "1e5", "one", "²", "٣", "1234567890", "9" * 5000, str(10**400)]
+_DIGITS = [*(("sampled", text) for text in ("", "2", "\uff11")), *(("span_id", text) for text in _ODD_IDS)]
 _BASE64 = {
     "no padding": "YQ", "half a padding": "YQ=", "too much padding": "YWJj=", "padding in the middle": "YQ==YQ==",
     "padding only": "====", "leading padding": "=YWJj", "foreign characters": "YWJj!!!!", "alphabet of URLs": "_w==",
@@ -30,7 +28,7 @@ _BASE64 = {
 }  # fmt: skip
 _TEXTS = ["trace_id", "segment_id", "service", "instance", "endpoint", "address"]
 HOSTILE = {
-    **{f"{name} {text[:10]!r} of {len(text)}": header_with(**{name: text}) for name in _DIGITS for text in _DIGITS[name]},
+    **{f"{name} {text[:10]!r} of {len(text)}": header_with(**{name: text}) for name, text in _DIGITS},
     **{f"empty {field}": header_with(**{field: ""}) for field in _TEXTS},
     **{name: header_with(trace_id=value) for name, value in _BASE64.items()},
     "empty": "",

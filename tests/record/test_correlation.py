@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from base64 import b64encode
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -130,20 +132,18 @@ def test_a_nested_entry_has_its_callers_elements_and_keeps_its_own_to_itself(rec
 
 
 def test_elements_may_be_put_while_another_thread_writes_headers(recorder: Recorder) -> None:
-    with recording(correlation_limits=(64, 16)), local_span("work") as span:
+    with recording(correlation_limits=(64, 16)), local_span("work") as span, ThreadPoolExecutor(1) as pool:
         begun, done = threading.Event(), threading.Event()
-        written: list[str] = []
 
-        def write() -> None:
+        def write() -> Iterator[str]:
             while not done.is_set():
-                written.append(span.headers().get("sw8-correlation", ""))
+                yield span.headers().get("sw8-correlation", "")
                 begun.set()
 
-        writer = threading.Thread(target=write)
-        writer.start()
+        writing = pool.submit(lambda: list(write()))
         assert begun.wait(10)
         for number in range(64):
             assert put_correlation(str(number), "value")
         done.set()
-        writer.join()
+        written = writing.result()
     assert all(len(parse_correlation(header, 64, 16)) == header.count(":") for header in written)

@@ -47,7 +47,7 @@ def test_a_header_is_read_whatever_holds_it(recorder: Recorder, hold: Any) -> No
         assert get_correlation("k") == "v"
 
 
-@pytest.mark.parametrize("odd", NONE, ids=[repr(type(each)) + str(i) for i, each in enumerate(NONE)])
+@pytest.mark.parametrize("odd", [*NONE, "1-²"], ids=[repr(type(each)) + str(i) for i, each in enumerate([*NONE, ""])])
 def test_an_object_that_is_no_header_counts_as_none(recorder: Recorder, odd: Any) -> None:
     with entry_span("m", sw8=odd, correlation=odd) as span:
         assert span.trace_id

@@ -37,25 +37,19 @@ def test_beyond_the_limit_of_a_segment_spans_go_in_parts() -> None:
     assert all(len(segment.spans) <= 3 for segment in recorder.segments)
 
 
-def test_a_root_whose_place_was_sent_stays_where_it_is() -> None:
+def test_a_root_and_a_call_whose_place_was_sent_stay_where_they_are() -> None:
     with recording(span_limit=2) as recorder, entry_span("request") as request:
-        carrier = carrier_of(request.headers())
+        sent = {"request": carrier_of(request.headers())}
+        with exit_span("call", "shop:80") as call:
+            sent["call"] = carrier_of(call.headers())
+            work("beyond")
         for number in range(5):
             work(f"child {number}")
-    segment = recorder.of("request")
-    assert (carrier.segment_id, carrier.span_id) == (segment.id, 0)
-    assert parents(recorder) == {"request": None, **{f"child {number}": "request" for number in range(5)}}
-
-
-def test_a_call_whose_place_was_sent_stays_where_it_is() -> None:
-    with recording(span_limit=2) as recorder, entry_span("request"):
-        with exit_span("call", "shop:80") as call:
-            carrier = carrier_of(call.headers())
-            work("beyond")
-        work("after")
-    called = recorder.of("call")
-    assert (carrier.segment_id, carrier.span_id) == (called.id, recorder.span("call").id)
-    assert parents(recorder) == {"request": None, "call": "request", "beyond": "call", "after": "request"}
+    for name, carrier in sent.items():
+        assert (carrier.segment_id, carrier.span_id) == (recorder.of(name).id, recorder.span(name).id)
+    assert parents(recorder) == {
+        "request": None, "call": "request", "beyond": "call", **{f"child {number}": "request" for number in range(5)}
+    }  # fmt: skip
 
 
 def test_a_root_that_lives_long_sends_what_has_ended_by_then() -> None:

@@ -67,7 +67,12 @@ def test_a_text_is_cut_visibly_and_only_when_it_is_too_long(text: str, limit: in
 def test_tags_are_kept_in_order_as_text(recorder: Recorder) -> None:
     with local_span("work") as span:
         assert span.tag("items", 3).tag("ok", True).tag("items", "again") is span
+        span.log(self="here", fields=1)
+    span.tag("late", 1).log(late=1).error(LookupError())
     assert span.tags == [("items", "3"), ("ok", "True"), ("items", "again")]
+    ((_, fields),) = span.logs
+    assert dict(fields) == {"self": "here", "fields": "1"}, "a field may have any name"
+    assert not span.failed, "after the end nothing changes"
 
 
 def test_what_is_long_is_cut_visibly(recorder: Recorder) -> None:
@@ -105,13 +110,6 @@ def test_beyond_the_limit_the_segment_says_that_something_is_missing(
             add(span)
     assert recorder.of("too full").limited
     assert len(kept(span)) == limit
-
-
-def test_a_log_entry_may_have_a_field_of_any_name(recorder: Recorder) -> None:
-    with local_span("work") as span:
-        span.log(self="here", fields=1)
-    ((_, fields),) = span.logs
-    assert dict(fields) == {"self": "here", "fields": "1"}
 
 
 def test_a_value_without_text_costs_only_its_text(recorder: Recorder) -> None:
@@ -194,13 +192,6 @@ def test_an_operation_can_be_marked_as_failed_without_an_exception(recorder: Rec
         span.error()
     assert span.failed
     assert span.logs == []
-
-
-def test_a_tag_after_the_end_changes_nothing(recorder: Recorder) -> None:
-    with local_span("work") as span:
-        pass
-    span.tag("late", 1).log(late=1).error(LookupError())
-    assert (span.tags, span.logs, span.failed) == ([], [], False)
 
 
 @pytest.mark.parametrize("is_cut", [False, True])

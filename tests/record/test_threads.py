@@ -52,27 +52,15 @@ class Worker(threading.Thread):
         work()
 
 
-def in_a_worker() -> None:
-    worker = Worker()
-    worker.start()
-    worker.join()
-    assert "run" not in vars(worker), "it is its class's again"
+def run(thread: threading.Thread) -> None:
+    thread.start()
+    thread.join()
+    assert "run" not in vars(thread), "it is its class's again"
 
 
 def in_a_pool() -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(work).result()
-
-
-def by_map() -> None:
-    with ThreadPoolExecutor(1) as pool:
-        list(pool.map(work, ["work"]))
-
-
-def after_a_moment() -> None:
-    timer = threading.Timer(0.001, work)
-    timer.start()
-    timer.join()
 
 
 def in_an_executor(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> Callable[[], None]:
@@ -91,12 +79,12 @@ def in_an_executor(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> Callab
     return run
 
 
-WAYS: dict[str, Callable[[], None]] = {
-    "thread": lambda: in_a_thread(work),
-    "subclass": in_a_worker,
-    "timer": after_a_moment,
+WAYS: dict[str, Callable[[], object]] = {
+    "thread": lambda: run(threading.Thread(target=work)),
+    "subclass": lambda: run(Worker()),
+    "timer": lambda: run(threading.Timer(0.001, work)),
     "submit": in_a_pool,
-    "map": by_map,
+    "map": lambda: list(ThreadPoolExecutor(1).map(work, ["work"])),
     "run_in_executor": in_an_executor(asyncio.SelectorEventLoop),
     "run_in_executor of uvloop": in_an_executor(uvloop.new_event_loop),
 }
@@ -104,7 +92,7 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
 
 @every_way
-def test_a_span_there_refers_back(way: Callable[[], None], propagation: ThreadPropagation, recorder: Recorder) -> None:
+def test_a_span_refers_back(way: Callable[[], object], propagation: ThreadPropagation, recorder: Recorder) -> None:
     way()
     with entry_span("request") as request, local_span("price"):
         way()
@@ -171,10 +159,9 @@ def test_a_process_pool_gets_what_it_can_pickle(propagation: object, recorder: R
 def test_a_thread_that_cannot_be_started_is_as_it_was(propagation: ThreadPropagation, recorder: Recorder) -> None:
     thread = threading.Thread(target=work)
     with entry_span("request"):
-        thread.start()
+        run(thread)
         with pytest.raises(RuntimeError, match="only be started once"):
             thread.start()
-        thread.join()
     assert "run" not in vars(thread)
 
 
@@ -193,8 +180,7 @@ def test_nothing_of_it_holds_the_thread(propagation: object, recorder: Recorder)
     with entry_span("request"):
         thread = Worker()
         gone = weakref.ref(thread)
-        thread.start()
-        thread.join()
+        run(thread)
         gc.disable()
         try:
             del thread

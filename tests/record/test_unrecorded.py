@@ -39,18 +39,18 @@ def test_under_an_ignored_span_nothing_is_recorded() -> None:
     assert recorder.names == [["request", "health"]], "within a trace the name hides no local span"
 
 
-def test_under_an_unsampled_span_nothing_is_recorded() -> None:
-    with recording(sampler=_closed_sampler()) as recorder, entry_span("request"), local_span("price") as price:
+@pytest.mark.parametrize("by", ["the sampler", "the caller"])
+def test_under_an_unsampled_span_nothing_is_recorded(by: str) -> None:
+    settings, sw8 = {"sampler": _closed_sampler()}, format_sw8(_SAMPLED._replace(sampled=False))
+    with (
+        recording(**(settings if by == "the sampler" else {})) as recorder,
+        entry_span("request", sw8=None if by == "the sampler" else sw8) as request,
+        local_span("price") as price,
+    ):
+        _use_all_of(request)
         _use_all_of(price)
         with entry_span("inner") as inner:
             _use_all_of(inner)
-    assert recorder.segments == []
-
-
-def test_a_trace_that_the_caller_does_not_sample_is_not_recorded_here(recorder: Recorder) -> None:
-    sw8 = format_sw8(_SAMPLED._replace(sampled=False))
-    with entry_span("request", sw8=sw8) as request, local_span("price"):
-        _use_all_of(request)
     assert recorder.segments == []
 
 
