@@ -11,8 +11,10 @@ import pytest
 from quart import Quart
 
 from asgi.calling import tags, traced
+from runtime.worlds import ASYNCIO, ASYNCIO_IDS
 
-pytestmark = pytest.mark.anyio
+# both run on asyncio
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)]
 
 
 class Missing(Exception):
@@ -59,12 +61,6 @@ def falcon_app() -> Any:
     app.add_route("/{kind}", View())
     app.add_error_handler(Missing, answer)
     return app
-
-
-@pytest.fixture(autouse=True)
-def on_asyncio(anyio_backend_name: str) -> None:
-    if anyio_backend_name == "trio":
-        pytest.skip("both run on asyncio")
 
 
 @pytest.fixture(params=[quart_app, falcon_app])
