@@ -44,7 +44,7 @@ async def test_no_secret_of_the_request_is_collected() -> None:
 
 @pytest.mark.parametrize("missing", ["client", "server", "scheme", "root_path"])
 async def test_optional_parts_of_the_scope_may_be_missing(missing: str) -> None:
-    scope = http_scope() | {"headers": []}
+    scope: Scope = {**http_scope(), "headers": []}
     del scope[missing]
     async with traced(answers()) as shop:
         await call(shop.app, scope)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from asgi.calling import SW8, answers, doing, http_scope, segments_of
@@ -52,5 +54,6 @@ async def test_a_malformed_header_begins_a_trace(headers: list[tuple[bytes, byte
 
 @pytest.mark.parametrize("setting", ["propagate_traceparent", "trust_incoming"])
 async def test_it_can_be_left_out(setting: str) -> None:
-    [segment] = await segments_of(answers(), http_scope("/", HEADERS), **{setting: False})
+    settings: dict[str, Any] = {setting: False}
+    [segment] = await segments_of(answers(), http_scope("/", HEADERS), **settings)
     assert segment.trace_id != TRACE

@@ -49,7 +49,8 @@ class _Nowhere:
         pass
 
 
-MISSING, BUSY = ("/missing", "404", False, []), ("/busy", "503", True, [])
+NONE: list[str] = []
+MISSING, BUSY = ("/missing", "404", False, NONE), ("/busy", "503", True, NONE)
 BROKEN = ("/broken", "500", True, ["wsgi.failing.Broken"])
 FAILS = ("/fails", "500", True, ["LookupError"])
 ALL = [FAILS, BROKEN, MISSING, BUSY]
