@@ -52,5 +52,3 @@ def test_the_left_out_fields_are_known(our_descriptors: Any, official_descriptor
     absent_files = {name.removeprefix("file ") for name in absent if name.startswith("file ")}
     assert absent_files == FILES_LEFT_OUT
     assert {name for name in absent if name.split()[0] not in {"file", *absent_files}} == LEFT_OUT
-
-
