@@ -33,20 +33,6 @@ async def test_no_server_there() -> None:
             assert isinstance(await client.verdict(segment(1)), RetryableError)
 
 
-@pytest.mark.gate
-@pytest.mark.one_loop
-@pytest.mark.parametrize(
-    "answer", [b"", b"\x00\x00\x00\x04\x00\x00", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 64]
-)
-async def test_another_server_there(answer: bytes) -> None:
-    with Parrot(answer) as parrot:
-        async with kafka_client(parrot.address, request_timeout=0.5) as client:
-            watch = Stopwatch()
-            assert isinstance(await client.verdict(segment(1)), RetryableError)
-            assert isinstance(await client.probe(), RetryableError)
-            assert watch.own_seconds < 2.0
-
-
 async def test_closed_while_it_connects() -> None:
     with Parrot(b"") as parrot:
         async with kafka_client(parrot.address, request_timeout=5.0) as client, anyio.create_task_group() as group:

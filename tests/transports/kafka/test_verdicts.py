@@ -12,52 +12,20 @@ from swagent_transports._kafka_verdicts import answered, together, unsent
 RETRY, REFUSED, OPEN = RetryableError("r"), RejectedError("x", pause=1.0), AmbiguousError("a")
 
 
-@pytest.mark.parametrize(
-    ("error", "verdict"),
-    [
-        (kafka.KafkaConnectionError(), RetryableError),
-        (kafka.KafkaTimeoutError(), RetryableError),
-        (kafka.ProducerClosed(), RetryableError),
-        (kafka.NodeNotReadyError(), RetryableError),
-        (OSError(), RetryableError),
-        (kafka.UnknownTopicOrPartitionError(), RejectedError),
-        (kafka.TopicAuthorizationFailedError(), RejectedError),
-        (kafka.SaslAuthenticationFailed(), RejectedError),
-    ],
-)
-def test_before_the_batch_was_taken(error: Exception, verdict: type[DeliveryError]) -> None:
-    assert type(unsent(error)) is verdict
+# those that are no answers of a broker's: for these see test_hostile_brokers.py
+BEFORE = [kafka.KafkaConnectionError, kafka.KafkaTimeoutError, kafka.ProducerClosed, kafka.NodeNotReadyError, OSError]
+AFTER = [kafka.KafkaConnectionError, LeaderLostError, ValueError]
 
 
-@pytest.mark.parametrize(
-    ("error", "verdict"),
-    [
-        (kafka.NodeNotReadyError(), RetryableError),
-        (kafka.LeaderNotAvailableError(), RetryableError),
-        (kafka.NotEnoughReplicasError(), RetryableError),
-        (kafka.UnknownTopicOrPartitionError(), RetryableError),
-        (kafka.MessageSizeTooLargeError(), RejectedError),
-        (kafka.TopicAuthorizationFailedError(), RejectedError),
-        (kafka.NotLeaderForPartitionError(), RetryableError),
-        (LeaderLostError("written there"), AmbiguousError),
-        (kafka.NotEnoughReplicasAfterAppendError(), AmbiguousError),
-        (kafka.RequestTimedOutError(), AmbiguousError),
-        (kafka.KafkaConnectionError(), AmbiguousError),
-        (kafka.KafkaStorageError(), AmbiguousError),
-        (kafka.UnknownError(), AmbiguousError),
-        (ValueError(), AmbiguousError),
-    ],
-)
-def test_after_its_one_attempt(error: Exception, verdict: type[DeliveryError]) -> None:
-    assert type(answered(error)) is verdict
+def test_errors_of_the_client() -> None:
+    assert {type(unsent(error())) for error in BEFORE} == {RetryableError}
+    assert {type(answered(error())) for error in AFTER} == {AmbiguousError}
+    assert type(answered(kafka.NodeNotReadyError())) is RetryableError, "the batch has not left"
 
 
 def test_a_broker_that_refuses_everything_is_left_alone_for_a_while() -> None:
     pauses = [unsent(error()) for error in (kafka.SaslAuthenticationFailed, kafka.UnknownTopicOrPartitionError)]
     assert [error.pause for error in pauses if isinstance(error, RejectedError)] == [60.0, 30.0]
-    too_large = answered(kafka.MessageSizeTooLargeError())
-    assert isinstance(too_large, RejectedError)
-    assert too_large.pause == 0.0
 
 
 def test_parts_that_agree() -> None:
