@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Sequence
 
 from grpclib.const import Status
@@ -18,6 +19,15 @@ def trailers(status: Status | int, text: bytes = b"") -> list[Header]:
     """The trailers of a gRPC answer."""
     found = [(b"grpc-status", str(int(status if isinstance(status, int) else status.value)).encode())]
     return [*found, (b"grpc-message", text)] if text else found
+
+
+def retry_info(status: Status, seconds: int) -> bytes:
+    """A trailer with a google.rpc.RetryInfo, by which servers ask for a delay."""
+    delay = bytes([0x08, seconds])
+    info = bytes([0x0A, len(delay)]) + delay
+    name = b"type.googleapis.com/google.rpc.RetryInfo"
+    detail = bytes([0x0A, len(name)]) + name + bytes([0x12, len(info)]) + info
+    return base64.b64encode(bytes([0x08, status.value, 0x1A, len(detail)]) + detail).rstrip(b"=")
 
 
 async def confirm(call: Call) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -65,9 +64,5 @@ async def client_of(protocol: str, **settings: Any) -> AsyncGenerator[Client]:
 
 def with_retry_info(status: Status, seconds: int) -> Any:
     """An answer whose status has a google.rpc.RetryInfo."""
-    delay = bytes([0x08, seconds])
-    info = bytes([0x0A, len(delay)]) + delay
-    name = b"type.googleapis.com/google.rpc.RetryInfo"
-    detail = bytes([0x0A, len(name)]) + name + bytes([0x12, len(info)]) + info
-    encoded = base64.b64encode(bytes([0x08, status.value, 0x1A, len(detail)]) + detail)
-    return answers.ending([*answers.trailers(status), (b"grpc-status-details-bin", encoded)])
+    details = (b"grpc-status-details-bin", answers.retry_info(status, seconds))
+    return answers.ending([*answers.trailers(status), details])

@@ -21,6 +21,7 @@ from h2.settings import SettingCodes
 from kit import answers, http_answers
 from kit.answers import confirm
 from kit.client import grpc_client, until
+from kit.each import ANSWERS, CLIENTS, PEERS
 from kit.h2_peer import Call, H2Peer
 from kit.http_client import http_client
 from kit.http_peer import HttpPeer
@@ -33,42 +34,26 @@ from swagent_transports._resolver import shuffled
 _AGE = 1000.0
 
 
-def test_an_age_is_between_half_of_the_most_and_the_most() -> None:
-    drawn = iter([0.0, 1.0, 0.5])
-    age = ConnectionAge(200.0, lambda: next(drawn))
+BEGUN = [("begin", 1000.0)]
+AGES: dict[str, tuple[float, list[float], list[tuple[str, float]], float]] = {
+    "half of the most at least": (200.0, [0.0], BEGUN, 1100.0),
+    "the most at most": (200.0, [1.0], BEGUN, 1200.0),
+    "another one each time": (200.0, [1.0, 0.5], BEGUN * 2, 1150.0),
+    "shortened by a refusal": (200.0, [1.0, 0.5], [*BEGUN, ("refused", 1000.0)], 1010.0),
+    "not prolonged by one": (200.0, [1.0, 0.0], [*BEGUN, ("refused", 1195.0)], 1195.0),
+    "of many refusals the first draws": (200.0, [1.0, 0.5], [*BEGUN, ("refused", 1000.0), ("refused", 1001.0)], 1010.0),
+    "as a new connection's": (200.0, [1.0, 0.5, 1.0], [*BEGUN, ("refused", 1000.0), *BEGUN], 1200.0),
+    "with zero it stays": (0.0, [], [*BEGUN, ("refused", 1000.0)], math.inf),
+}
+
+
+@pytest.mark.parametrize(("most", "drawn", "steps", "over_at"), AGES.values(), ids=AGES)
+def test_an_age(most: float, drawn: list[float], steps: list[tuple[str, float]], over_at: float) -> None:
+    age = ConnectionAge(most, iter(drawn).__next__)
     assert age.over_at == math.inf, "there is no connection yet"
-    found: list[float] = []
-    for _ in range(3):
-        age.begin(1000.0)
-        found.append(age.over_at)
-    assert found == [1100.0, 1200.0, 1150.0]
-
-
-def test_a_refusal_shortens_an_age_and_never_prolongs_it() -> None:
-    drawn = iter([1.0, 0.5, 1.0, 0.0])
-    age = ConnectionAge(200.0, lambda: next(drawn))
-    age.begin(1000.0)
-    age.refused(1000.0)
-    assert age.over_at == 1010.0
-    age.begin(1000.0)
-    age.refused(1195.0)
-    assert age.over_at == 1195.0, "at once"
-
-
-def test_of_many_refusals_over_one_connection_the_first_draws() -> None:
-    drawn = iter([1.0, 0.5, 0.0])
-    age = ConnectionAge(200.0, lambda: next(drawn))
-    age.begin(1000.0)
-    for now in (1000.0, 1001.0):
-        age.refused(now)
-    assert age.over_at == 1010.0
-
-
-def test_with_zero_a_connection_stays() -> None:
-    age = ConnectionAge(0.0, lambda: 0.0)
-    age.begin(1000.0)
-    age.refused(1000.0)
-    assert age.over_at == math.inf
+    for step, now in steps:
+        getattr(age, step)(now)
+    assert age.over_at == over_at
 
 
 def test_every_address_of_a_name_comes_first_as_often() -> None:
@@ -94,6 +79,55 @@ def aged(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
 
     monkeypatch.setattr(_connection_age, "JITTER", Random(1))
     return age
+
+
+@pytest.fixture
+def lose_names(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Lets no name be resolved from then on; returns those that are asked for."""
+    asked: list[str] = []
+
+    async def refuse(host: str, port: int) -> list[str]:
+        asked.append(host)
+        raise OSError("no such name")
+
+    def lose() -> list[str]:
+        for module in ("_dialling", "_http_dialling"):
+            monkeypatch.setattr(f"swagent_transports.{module}.resolve", refuse)
+        return asked
+
+    return lose
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("transport", ["grpc", "http"])
+async def test_the_connection_is_kept_where_no_other_can_be_made(
+    transport: str, aged: Callable[[Any], None], lose_names: Callable[[], list[str]]
+) -> None:
+    with PEERS[transport]() as peer:
+        async with CLIENTS[transport](peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            asked = lose_names()
+            aged(client)
+            for _ in range(5):
+                await client.send()
+            await until(lambda: client.transport._age.over_at > 0)
+            await client.send()
+        assert (len(peer.links), len(asked)) == (1, 1)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("transport", "refusal"), [("grpc", Status.RESOURCE_EXHAUSTED), ("http", 429), ("http", 503)])
+async def test_a_collector_that_refuses_is_left(transport: str, refusal: Any, aged: Callable[[Any], None]) -> None:
+    with PEERS[transport]() as peer:
+        peer.behave = ANSWERS[transport].status(refusal)
+        async with CLIENTS[transport](peer.address, connection_max_age=_AGE) as client:
+            assert isinstance(await client.verdict(), RejectedError)
+            now = await client.run(_loop_time) if transport == "grpc" else anyio.current_time()
+            assert client.transport._age.over_at <= now + _AGE / 10
+
+
+async def _loop_time() -> float:
+    return anyio.current_time()
 
 
 # -- gRPC --------------------------------------------------------------------------------------------------------------
@@ -154,41 +188,6 @@ async def test_grpc_calls_that_wait_for_a_stream_begin_on_the_old_connection(age
 
 
 @pytest.mark.anyio
-async def test_grpc_keeps_the_connection_where_no_other_can_be_made(
-    aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    async def refuse(host: str, port: int) -> list[str]:
-        asked.append(host)
-        raise OSError("no such name")
-
-    with H2Peer(confirm) as peer:
-        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
-            await client.send()
-            monkeypatch.setattr("swagent_transports._dialling.resolve", refuse)
-            aged(client)
-            for _ in range(5):
-                await client.send()
-            await until(lambda: client.transport._age.over_at > 0)
-            await client.send()
-        assert (len(peer.links), len(asked)) == (1, 1)
-
-
-@pytest.mark.anyio
-async def test_grpc_leaves_a_collector_that_refuses(aged: Callable[[Any], None]) -> None:
-    with H2Peer(answers.status(Status.RESOURCE_EXHAUSTED)) as peer:
-        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
-            assert isinstance(await client.verdict(), RejectedError)
-            now = await client.run(_loop_time)
-            assert client.transport._age.over_at <= now + _AGE / 10
-
-
-async def _loop_time() -> float:
-    return anyio.current_time()
-
-
-@pytest.mark.anyio
 async def test_grpc_ends_while_a_connection_is_made_anew(aged: Callable[[Any], None]) -> None:
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address, connection_max_age=_AGE) as client:
@@ -214,32 +213,6 @@ async def test_http_moves_to_another_connection_with_a_call(aged: Callable[[Any]
             assert len(peer.links) == 2
             await peer.thread.call(peer.links[0].gone.wait)
         assert len(peer.calls) == 3
-
-
-@pytest.mark.anyio
-async def test_http_keeps_the_connection_where_no_other_can_be_made(
-    aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def refuse(host: str, port: int) -> list[str]:
-        raise OSError("no such name")
-
-    with HttpPeer(http_answers.confirm) as peer:
-        async with http_client(peer.address, connection_max_age=_AGE) as client:
-            await client.send()
-            monkeypatch.setattr("swagent_transports._http_dialling.resolve", refuse)
-            aged(client)
-            for _ in range(3):
-                assert await client.verdict() is None
-        assert len(peer.links) == 1
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("code", [429, 503])
-async def test_http_leaves_a_collector_that_refuses(aged: Callable[[Any], None], code: int) -> None:
-    with HttpPeer(http_answers.status(code)) as peer:
-        async with http_client(peer.address, connection_max_age=_AGE) as client:
-            assert isinstance(await client.verdict(), RejectedError)
-            assert client.transport._age.over_at <= anyio.current_time() + _AGE / 10
 
 
 @pytest.mark.anyio
@@ -280,19 +253,12 @@ async def test_the_end_of_an_old_connection_leaves_the_new_one_alone(aged: Calla
 @pytest.mark.anyio
 @pytest.mark.parametrize("age", [1e-5, 1e-7, 1e-12])
 async def test_a_tiny_age_and_a_name_that_is_lost_cost_a_dial_and_no_call(
-    age: float, aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+    age: float, aged: Callable[[Any], None], lose_names: Callable[[], list[str]]
 ) -> None:
-    asked: list[str] = []
-
-    async def refuse(host: str, port: int) -> list[str]:
-        del port
-        asked.append(host)
-        raise OSError("no such name")
-
     with HttpPeer(http_answers.confirm) as peer:
         async with http_client(peer.address, connection_max_age=age) as client:
             await client.send()
-            monkeypatch.setattr("swagent_transports._http_dialling.resolve", refuse)
+            asked = lose_names()
             # by a clock of milliseconds such an age may not be over yet
             aged(client)
             assert await client.verdict() is None

@@ -1,27 +1,72 @@
-"""The way to a connection leaves the application's descriptors alone."""
+"""The way to a server: one that is not there, one that says nothing, and the application's descriptors beside it."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from faults.covering import LOOPS, covers
-from kit.servers import TcpServer
+from kit.client import REQUEST_TIMEOUT, grpc_client
+from kit.each import ANSWERS, CLIENTS, PEERS
+from kit.http_client import http_client
+from kit.servers import TcpServer, dead_address
 from kit.toxics import reset
+from swagent.errors import AmbiguousError, RetryableError
 from swagent_transports._dialling import dial
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
-def anyio_backend(request: pytest.FixtureRequest) -> Any:
-    return LOOPS[request.param]
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("transport", CLIENTS)
+async def test_no_server_there(transport: str, host: str) -> None:
+    with dead_address(host) as address:
+        async with CLIENTS[transport](address) as client:
+            for _ in range(3):
+                assert isinstance(await client.verdict(b"a record"), RetryableError)
+
+
+def know_no_name(host: str, *_: object, **__: object) -> None:
+    """As the system's resolver, with no name server that may take longer than a call."""
+    host.encode("idna")
+    raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+
+@covers("F03", "grpc")
+@pytest.mark.parametrize("name", ["no-such-host.invalid", "a" * 64 + ".invalid", "%41"])
+@pytest.mark.parametrize("client_of", [grpc_client, http_client])
+async def test_unknown_name(client_of: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", know_no_name)
+    async with client_of(f"{name}:12800", request_timeout=5.0) as client:
+        assert isinstance(await client.verdict(), RetryableError)
+
+
+@pytest.mark.parametrize(
+    "transport", [pytest.param("grpc", marks=covers("F05", "grpc")), pytest.param("http", marks=covers("F05", "http"))]
+)
+async def test_silence_costs_one_timeout_and_a_new_connection(transport: str) -> None:
+    with PEERS[transport]() as peer:
+        confirm = peer.behave
+        async with CLIENTS[transport](peer.address) as client:
+            await client.send()
+            # with dialling done, even a busy machine lets the batch out in so short a time
+            peer.behave, client.transport._timeout = ANSWERS[transport].silent, 0.2
+            error = await client.verdict()
+            assert isinstance(error, AmbiguousError)
+            assert "0.2 s" in str(error)
+            with anyio.fail_after(2):
+                await peer.thread.call(peer.links[0].gone.wait)
+            peer.behave, client.transport._timeout = confirm, REQUEST_TIMEOUT
+            assert await client.verdict() is None
+        assert len(peer.links) == 2
 
 
 class Resetting(TcpServer):
@@ -65,6 +110,7 @@ class Greeting(asyncio.Protocol):
 
 
 @covers("F07", "grpc")
+@pytest.mark.parametrize("anyio_backend", [LOOPS["asyncio"], LOOPS["uvloop"]], ids=["asyncio", "uvloop"])
 async def test_a_connection_that_is_reset_at_once_closes_no_descriptor_of_the_application(
     resetting: Resetting, tmp_path: Path
 ) -> None:

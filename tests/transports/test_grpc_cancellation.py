@@ -38,22 +38,6 @@ async def in_move_on(call: Callable[[], Awaitable[object]]) -> None:
     assert scope.cancelled_caught
 
 
-async def in_fail_after(call: Callable[[], Awaitable[object]]) -> None:
-    with pytest.raises(TimeoutError), anyio.fail_after(1.0) as scope:  # noqa: PT012  (the scope ends the block)
-        await call()
-        scope.deadline = anyio.current_time()
-        await anyio.sleep(5)
-
-
-async def in_task_group(call: Callable[[], Awaitable[object]]) -> None:
-    async with anyio.create_task_group() as group:
-        await call()
-        group.cancel_scope.cancel()
-        await anyio.sleep(5)
-        pytest.fail("the group was cancelled")
-    assert group.cancel_scope.cancelled_caught
-
-
 async def in_failing_group(call: Callable[[], Awaitable[object]]) -> None:
     async def fail() -> None:
         raise LookupError
@@ -77,7 +61,7 @@ async def in_asyncio_timeout(call: Callable[[], Awaitable[object]]) -> None:
             await asyncio.sleep(5)
 
 
-SCOPES = [in_move_on, in_fail_after, in_task_group, in_failing_group, in_asyncio_timeout]
+SCOPES = [in_move_on, in_failing_group, in_asyncio_timeout]
 
 
 @pytest.mark.parametrize("failure", FAILURES)

@@ -152,16 +152,6 @@ async def test_name_is_resolved_at_each_dial(monkeypatch: pytest.MonkeyPatch) ->
         assert asked.count("localhost") == 2
 
 
-@covers("F03", "grpc")
-async def test_unknown_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    async with grpc_client("collector.invalid:11800") as client:
-        assert isinstance(await client.verdict(), RetryableError)
-
-
 @pytest.fixture
 def slow_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A resolver that does not come back before the test is over, or three seconds are."""

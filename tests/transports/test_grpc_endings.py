@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import anyio
 import pytest
 from grpclib.const import Status
@@ -9,7 +12,7 @@ from h2.settings import SettingCodes
 
 from kit import answers
 from kit.answers import confirm, first
-from kit.client import AT_ONCE, grpc_client, open_files, until, wait_files_closed
+from kit.client import AT_ONCE, Client, grpc_client, open_files, until, wait_files_closed
 from kit.h2_peer import Call, H2Peer
 from kit.servers import Parrot, collector_thread
 from swagent.errors import AmbiguousError, RetryableError
@@ -74,39 +77,36 @@ async def test_dial_that_is_given_up_leaves_nothing() -> None:
     assert not await wait_files_closed(before)
 
 
+async def closed_amid(client: Client, count: int, is_there: Callable[[], object]) -> list[type]:
+    """The kinds of verdicts on calls that are under way when the transport is closed."""
+    verdicts: list[Any] = []
+
+    async def call() -> None:
+        verdicts.extend(await client.verdicts(count))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(call)
+        await until(is_there)
+        with anyio.fail_after(AT_ONCE):
+            await client.run(client.transport.aclose)
+    assert not await client.tasks()
+    return [type(each) for each in verdicts]
+
+
 async def test_closing_ends_calls_under_way_as_ambiguous() -> None:
     with H2Peer(answers.silent) as peer:
         async with grpc_client(peer.address, request_timeout=30) as client:
-            verdicts = []
-
-            async def call() -> None:
-                verdicts.append(await client.verdict())
-
-            async with anyio.create_task_group() as group:
-                for _ in range(5):
-                    group.start_soon(call)
-                await until(lambda: sum(each.is_complete for each in peer.calls) == 5)
-                with anyio.fail_after(AT_ONCE):
-                    await client.run(client.transport.aclose)
-            assert [type(each) for each in verdicts] == [AmbiguousError] * 5
+            found = await closed_amid(client, 5, lambda: sum(each.is_complete for each in peer.calls) == 5)
+            assert found == [AmbiguousError] * 5
             assert isinstance(await client.verdict(), RetryableError)
-            assert not await client.tasks()
 
 
-async def test_closing_ends_a_dial_under_way_as_unsent() -> None:
+@pytest.mark.parametrize("prefix", ["grpc://", "grpcs://"], ids=["before the greeting", "amid a handshake"])
+async def test_closing_ends_calls_that_wait_for_a_connection_as_unsent(prefix: str) -> None:
     with Parrot() as peer:
-        async with grpc_client(f"grpcs://{peer.address}", request_timeout=30) as client:
-            async with anyio.create_task_group() as group:
-                verdicts = []
-
-                async def call() -> None:
-                    verdicts.append(await client.verdict())
-
-                group.start_soon(call)
-                await until(lambda: peer.connected)
-                with anyio.fail_after(AT_ONCE):
-                    await client.run(client.transport.aclose)
-            assert [type(each) for each in verdicts] == [RetryableError]
+        async with grpc_client(prefix + peer.address, request_timeout=30) as client:
+            assert await closed_amid(client, 3, lambda: peer.connected) == [RetryableError] * 3
+        assert peer.connected == 1, "no call dials for a transport that is closed"
 
 
 ENDINGS = {

@@ -12,7 +12,7 @@ from hyperframe.frame import GoAwayFrame, SettingsFrame
 
 from faults.covering import covers
 from kit.answers import confirm
-from kit.client import AT_ONCE, grpc_client, open_files, until, wait_files_closed
+from kit.client import grpc_client, open_files, until, wait_files_closed
 from kit.h2_peer import H2Peer
 from kit.servers import Parrot, TcpServer
 from swagent.errors import RetryableError
@@ -78,17 +78,14 @@ class LateGreeter(TcpServer):
 async def test_call_goes_out_when_the_greeting_comes_late() -> None:
     with H2Peer(confirm, greets=False) as peer:
         async with grpc_client(peer.address) as client, anyio.create_task_group() as group:
-            verdicts = []
 
-            async def send() -> None:
-                verdicts.append(await client.verdict())
+            async def greet() -> None:
+                await until(lambda: peer.links)
+                assert not peer.calls
+                await peer.thread.call(peer.links[0].greet)
 
-            for _ in range(3):
-                group.start_soon(send)
-            await until(lambda: peer.links)
-            assert not peer.calls
-            await peer.thread.call(peer.links[0].greet)
-        assert verdicts == [None] * 3
+            group.start_soon(greet)
+            assert await client.verdicts(3) == [None] * 3
         assert len(peer.links) == 1
 
 
@@ -120,22 +117,3 @@ async def test_cancelled_before_the_greeting_leaves_nothing() -> None:
             assert scope.cancelled_caught
             assert not await client.tasks()
     assert not await wait_files_closed(before)
-
-
-async def test_closing_before_the_greeting_ends_every_call_as_unsent() -> None:
-    with Parrot() as peer:
-        async with grpc_client(peer.address, request_timeout=30) as client:
-            verdicts = []
-
-            async def send() -> None:
-                verdicts.append(await client.verdict())
-
-            async with anyio.create_task_group() as group:
-                for _ in range(3):
-                    group.start_soon(send)
-                await until(lambda: peer.connected)
-                with anyio.fail_after(AT_ONCE):
-                    await client.run(client.transport.aclose)
-            assert [type(each) for each in verdicts] == [RetryableError] * 3
-            assert not await client.tasks()
-        assert peer.connected == 1, "no call dials for a transport that is closed"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 import pytest
 from h2.errors import ErrorCodes
@@ -61,18 +63,11 @@ async def test_graceful_goaway_lets_the_taken_calls_finish() -> None:
             verdicts = await client.verdicts(3)
             peer.behave = confirm
             assert await client.verdict(b"next") is None
+            with anyio.fail_after(2):
+                await peer.thread.call(peer.links[0].gone.wait)
         kinds = sorted(type(each).__name__ for each in verdicts)
         assert kinds == ["NoneType", "RetryableError", "RetryableError"]
         assert len(peer.links) == 2
-
-
-@covers("F11", "grpc")
-async def test_retired_connection_is_closed_when_its_last_call_is_done() -> None:
-    with H2Peer(first(answers.go_away(), answers.late(0.05), confirm)) as peer:
-        async with grpc_client(peer.address) as client:
-            assert await client.verdict() is None
-            with anyio.fail_after(2):
-                await peer.thread.call(peer.links[0].gone.wait)
 
 
 @covers("F11", "grpc")
@@ -90,18 +85,28 @@ async def test_retired_connection_does_not_outlive_the_transport() -> None:
                 await peer.thread.call(peer.links[0].gone.wait)
 
 
+STUCK: dict[str, dict[Any, int]] = {
+    "no window": {SettingCodes.INITIAL_WINDOW_SIZE: 0},
+    "no stream": {SettingCodes.MAX_CONCURRENT_STREAMS: 0},
+    "one stream": {SettingCodes.MAX_CONCURRENT_STREAMS: 1},
+}
+
+
 @covers("F16", "grpc")
-async def test_window_shut_before_the_batch_leaves_it_unsent() -> None:
+@pytest.mark.parametrize("name", ["no window", "no stream"])
+async def test_peer_that_lets_nothing_in_leaves_the_batch_unsent(name: str) -> None:
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address) as client:
-            peer.behave = first(frame(SettingsFrame(0, settings={SettingCodes.INITIAL_WINDOW_SIZE: 0})), confirm)
+            await client.send()
+            peer.behave = first(frame(SettingsFrame(0, settings=STUCK[name])), confirm)
             await client.send()
             client.transport._timeout = 0.3
             with anyio.fail_after(2):
                 assert isinstance(await client.verdict(), RetryableError)
             peer.behave, client.transport._timeout = confirm, REQUEST_TIMEOUT
             assert await client.verdict() is None
-        assert [len(call.body) for call in peer.calls] == [11, 0, 11]
+        assert [len(call.body) for call in peer.calls if call.body] == [11] * 3
+        assert len(peer.links) == 2, "the deadline had the connection dialled anew"
 
 
 @covers("F16", "grpc")
@@ -115,22 +120,6 @@ async def test_window_shut_amid_the_batch_leaves_the_outcome_open() -> None:
             peer.stingy, client.transport._timeout = False, REQUEST_TIMEOUT
             assert await client.verdict(bytes(100_000)) is None
         assert [len(call.body) for call in peer.calls] == [11, 65_535 - 11, 100_005]
-
-
-@covers("F16", "grpc")
-async def test_no_stream_allowed_leaves_the_batch_unsent() -> None:
-    with H2Peer(confirm) as peer:
-        async with grpc_client(peer.address) as client:
-            await client.send()
-            forbid = SettingsFrame(0, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 0})
-            peer.behave = first(frame(forbid), confirm)
-            await client.send()
-            client.transport._timeout = 0.3
-            with anyio.fail_after(2):
-                assert isinstance(await client.verdict(), RetryableError)
-            peer.behave, client.transport._timeout = confirm, REQUEST_TIMEOUT
-            assert await client.verdict() is None
-        assert len(peer.links) == 2, "the deadline had the connection dialled anew"
 
 
 @covers("F16", "grpc")
@@ -180,13 +169,6 @@ async def test_waiting_for_a_stream_ends_when_the_connection_does() -> None:
         assert kinds == ["AmbiguousError", "RetryableError", "RetryableError"]
 
 
-STUCK = {
-    "no window": {SettingCodes.INITIAL_WINDOW_SIZE: 0},
-    "no stream": {SettingCodes.MAX_CONCURRENT_STREAMS: 0},
-    "one stream": {SettingCodes.MAX_CONCURRENT_STREAMS: 1},
-}
-
-
 @covers("F16", "grpc")
 @pytest.mark.parametrize("name", STUCK)
 async def test_batches_that_cannot_leave_take_little_more_than_themselves(name: str) -> None:
@@ -222,7 +204,7 @@ async def test_agent_stops_in_time_and_keeps_its_books(name: str) -> None:
         config = Config(service="shop", collector=peer.address, shutdown_timeout=0.5, **silent)  # type: ignore[arg-type]
         async with Agent(config, transport=GrpcTransport) as agent:
             await until(lambda: peer.calls)
-            stuck = SettingsFrame(0, settings={int(code): value for code, value in STUCK[name].items()}).serialize()
+            stuck = SettingsFrame(0, settings=STUCK[name]).serialize()
             await peer.thread.call(peer.links[0].write, stuck)
             for _ in range(600):
                 with local_span("stuck"):

@@ -13,13 +13,12 @@ import pytest
 from grpclib.client import Channel, Handler
 from grpclib.config import Configuration
 from grpclib.exceptions import StreamTerminatedError
-from grpclib.protocol import Connection, EventsProcessor, H2Protocol
+from grpclib.protocol import EventsProcessor, H2Protocol
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import Event
 from h2.exceptions import ProtocolError
 from h2.frame_buffer import FrameBuffer
-from h2.windows import WindowManager
 from hpack import hpack
 from hpack.hpack import Decoder, Encoder
 from hpack.struct import HeaderTuple
@@ -33,14 +32,6 @@ from swagent_transports._grpclib_processor import GrpcProcessor
 from swagent_transports._grpclib_slices import SlicedFrames
 from swagent_transports._grpclib_streams import NotProcessedError
 from swagent_transports._rebinding import rebound, silenced
-
-
-def parameters(function: Callable[..., Any]) -> list[str]:
-    return list(inspect.signature(function).parameters)
-
-
-def source(thing: Any) -> str:
-    return inspect.getsource(thing)
 
 
 def test_version() -> None:
@@ -72,74 +63,6 @@ def test_every_method_that_we_override_is_there(ours: type, theirs: type) -> Non
             assert name in inherited or hasattr(theirs, name), f"{theirs.__name__}.{name} is gone: ours is never called"
 
 
-SIGNATURES: dict[Callable[..., Any], list[str]] = {
-    Channel._protocol_factory: ["self"],
-    Channel._create_connection: ["self"],
-    Channel.__connect__: ["self"],
-    Channel.close: ["self"],
-    H2Protocol.__init__: ["self", "handler", "config", "h2_config"],
-    H2Protocol.connection_made: ["self", "transport"],
-    H2Protocol.connection_lost: ["self", "exc"],
-    H2Protocol.data_received: ["self", "data"],
-    EventsProcessor.__init__: ["self", "handler", "connection"],
-    EventsProcessor.process: ["self", "event"],
-    EventsProcessor.close: ["self", "reason"],
-    EventsProcessor.process_remote_settings_changed: ["self", "event"],
-    H2Protocol.resume_writing: ["self"],
-    WindowManager.window_consumed: ["self", "size"],
-    WindowManager.process_bytes: ["self", "size"],
-    Encoder.encode: ["self", "headers", "huffman"],
-    Decoder.decode: ["self", "data", "raw"],
-    FrameBuffer._update_header_buffer: ["self", "f"],
-}
-
-
-@pytest.mark.parametrize("function", SIGNATURES, ids=lambda function: function.__qualname__)
-def test_signatures(function: Callable[..., Any]) -> None:
-    found = parameters(function)
-    assert found == SIGNATURES[function], f"{function.__qualname__} takes {found} now"
-
-
-ATTRIBUTES: list[tuple[Any, str, str]] = [
-    (Channel, "_protocol", "GrpcChannel.abort() closes the connection in use through it"),
-    (Channel, "self._loop", "GrpcChannel dials through it"),
-    (Channel, "self._ssl", "GrpcChannel dials with it"),
-    (Channel, "self._host", "GrpcChannel resolves it"),
-    (Channel, "self._port", "GrpcChannel dials it"),
-    (Channel, "self._config", "GrpcProtocol is made with it"),
-    (Channel, "self._h2_config", "GrpcProtocol is made with it"),
-    (Channel, "self._protocol.handler.connection_lost", "a retired connection is known by it"),
-    (Handler, "connection_lost", "a retired connection is marked by it"),
-    (Channel, "self._authority", "it is in the headers of each call"),
-    (Channel, "self._scheme", "it is in the headers of each call"),
-    (Channel, "def _connected(self)", "a call goes out at once where it says so"),
-    (Connection, "self._transport", "a connection is aborted through it"),
-    (Connection, "self._connection", "h2's state is looked at through it"),
-    (Connection, "self.write_ready", "no batch is written while it is not set"),
-    (Connection, "def is_closing(self)", "nothing is written then"),
-    (EventsProcessor, "self.processors", "GOAWAY is handled through it"),
-    (H2Connection, "self.outbound_flow_control_window", "batches are cut by it"),
-    (H2Connection, "self.max_outbound_frame_size", "batches are cut by it"),
-    (H2Connection, "self.remote_settings", "batches are cut by them"),
-    (H2Connection, "self._frame_dispatch_table", "frames of streams are taken from h2 through it"),
-    (H2Connection, "self.incoming_buffer", "overlong frames are seen in it"),
-    (FrameBuffer, "self._data", "overlong frames are seen in it"),
-    (FrameBuffer.__next__, "self._update_header_buffer(f)", "each frame is weighed through it"),
-    (FrameBuffer, "self._headers_buffer", "compressed headers are weighed through it"),
-    (H2Connection.receive_data, "for frame in self.incoming_buffer", "a slice of frames ends there"),
-    (H2Connection._receive_frame, "self._frame_dispatch_table[frame.__class__](frame)", "frames go on through it"),
-    (HeaderTable, "self.dynamic_entries.appendleft", "a change of the table is seen by what stands first in it"),
-    (Encoder, "self.header_table = HeaderTable()", "hpack's log lines are silenced through it"),
-    (Decoder, "self.header_table = HeaderTable()", "hpack's log lines are silenced through it"),
-    (Decoder, "self.max_header_list_size", "what headers grow to is limited through it"),
-]
-
-
-@pytest.mark.parametrize(("owner", "name", "why"), ATTRIBUTES, ids=lambda value: getattr(value, "__name__", str(value)))
-def test_attributes(owner: Any, name: str, why: str) -> None:
-    assert name in source(owner), f"{owner.__name__} has no {name} any more; {why}"
-
-
 REASONS: list[tuple[Any, str, str]] = [
     (EventsProcessor.process, "raise NotImplementedError(event)", "unknown events raise no more: process"),
     (Encoder.add, "log.debug(", "hpack logs no headers any more: without_logs"),
@@ -156,7 +79,7 @@ REASONS: list[tuple[Any, str, str]] = [
 
 @pytest.mark.parametrize(("function", "line", "change"), REASONS, ids=lambda value: getattr(value, "__qualname__", ""))
 def test_reasons_for_the_touch_still_hold(function: Callable[..., Any], line: str, change: str) -> None:
-    assert line in source(function), change
+    assert line in inspect.getsource(function), change
 
 
 def test_events_are_dispatched_by_their_class() -> None:
@@ -173,7 +96,7 @@ def test_functions_are_given_other_names_and_no_others() -> None:
     quiet = rebound(Encoder.add, log=None)
     assert quiet.__globals__["log"] is None
     assert Encoder.add.__globals__["log"] is not None
-    assert parameters(quiet) == parameters(Encoder.add)
+    assert [*inspect.signature(quiet).parameters] == [*inspect.signature(Encoder.add).parameters]
     with pytest.raises(AttributeError, match="logger"):
         rebound(Encoder.add, logger=None)
     assert silenced(hpack.decode_integer)(b"\x0a", 5) == hpack.decode_integer(b"\x0a", 5) == (10, 1)

@@ -13,60 +13,26 @@ from typing import Any
 
 import anyio
 import httpx
-import loguru
 import pytest
-import structlog
 from hpack import Decoder, Encoder
 
 from kit import answers, http_answers
 from kit.client import grpc_client
+from kit.each import CLIENTS, PEERS
 from kit.h2_peer import H2Peer
 from kit.http_client import http_client
 from kit.http_peer import HttpPeer
-from kit.kafka_client import kafka_client
 from kit.kafka_peer import PRODUCE, KafkaPeer
 from kit.loop_thread import LoopThread
 from kit.servers import dead_address
 from swagent_proto import wire
-from swagent_transports._http_pool import HUSH
+from swagent_transports import _aiokafka, _http_pool
 from swagent_transports._quiet import Hush, own_traffic
 
 pytestmark = pytest.mark.anyio
 
 LIBRARIES = ("hpack", "h2", "hyperframe", "grpclib", "httpcore", "httpx", "h11", "aiokafka")
 RECORD = wire.segment_object("trace", "segment", [], "shop", "shop@host", False)
-
-
-class InterceptHandler(logging.Handler):
-    """As loguru's documentation has it."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        loguru.logger.opt(depth=6, exception=record.exc_info).log(
-            record.levelname, f"{record.name} {record.getMessage()}"
-        )
-
-
-def to_stream(stream: io.StringIO) -> logging.Handler:
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
-    return handler
-
-
-def to_loguru(stream: io.StringIO) -> logging.Handler:
-    loguru.logger.remove()
-    loguru.logger.add(stream, level=0)
-    return InterceptHandler()
-
-
-def to_structlog(stream: io.StringIO) -> logging.Handler:
-    handler = logging.StreamHandler(stream)
-    pre: list[Any] = [structlog.stdlib.add_logger_name, structlog.stdlib.add_log_level]
-    renderer = structlog.dev.ConsoleRenderer(colors=False)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=pre))
-    return handler
-
-
-HANDLERS = {"logging": to_stream, "loguru": to_loguru, "structlog": to_structlog}
 
 
 class Ear:
@@ -82,10 +48,11 @@ class Ear:
 
 
 @contextmanager
-def listening(kind: str) -> Iterator[Ear]:
+def listening() -> Iterator[Ear]:
     """The application logs everything."""
     ear = Ear()
-    handler = HANDLERS[kind](ear.stream)
+    handler = logging.StreamHandler(ear.stream)
+    handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
     # asyncio's debug mode says what each connection is
     handler.addFilter(lambda record: record.threadName != "loop-thread" and record.name != "asyncio")
     root, factory = logging.getLogger(), logging.getLogRecordFactory()
@@ -106,45 +73,27 @@ def listening(kind: str) -> Iterator[Ear]:
         logging.setLogRecordFactory(factory)
         root.removeHandler(handler)
         root.setLevel(level)
-        loguru.logger.remove()
 
 
-async def break_off(call: Any) -> None:
-    call.link.writer.close()
+def fail(peer: Any) -> None:
+    """Let it fail from now on."""
+    if isinstance(peer, KafkaPeer):
+        peer.codes[PRODUCE] = 7
+    else:
+        peer.behave = answers.abort
 
 
-def doomed_grpc(peer: H2Peer) -> None:
-    peer.behave = answers.abort
-
-
-def doomed_http(peer: HttpPeer) -> None:
-    peer.behave = break_off
-
-
-def doomed_kafka(peer: KafkaPeer) -> None:
-    peer.codes[PRODUCE] = 7
-
-
-# a peer, a client, and how the peer is made to fail
-CLIENTS: dict[str, Any] = {
-    "grpc": (lambda: H2Peer(answers.confirm), grpc_client, doomed_grpc),
-    "http": (lambda: HttpPeer(http_answers.confirm), http_client, doomed_http),
-    "kafka": (KafkaPeer, kafka_client, doomed_kafka),
-}
-
-
-@pytest.mark.parametrize("kind", HANDLERS)
-@pytest.mark.parametrize("protocol", CLIENTS)
-async def test_nothing_of_our_traffic_is_logged(protocol: str, kind: str) -> None:
-    make_peer, client_of, fail = CLIENTS[protocol]
-    with make_peer() as peer, listening(kind) as ear:
-        async with client_of(peer.address) as client:
+@pytest.mark.parametrize("transport", CLIENTS)
+async def test_nothing_of_our_traffic_is_logged(transport: str) -> None:
+    """Whatever handlers there are: no record is made."""
+    with PEERS[transport]() as peer, listening() as ear:
+        async with CLIENTS[transport](peer.address) as client:
             for _ in range(3):
                 assert await client.verdict(RECORD) is None
             fail(peer)
             assert await client.verdict(RECORD) is not None
         with dead_address() as address:
-            async with client_of(address) as client:
+            async with CLIENTS[transport](address) as client:
                 assert await client.verdict(RECORD) is not None
         logging.getLogger("shop").debug("an httpx of the application's own")
         assert len(ear.heard()) == 1, ear.heard()
@@ -167,7 +116,7 @@ async def calling_httpx(thread: LoopThread, address: str) -> AsyncGenerator[None
 
 
 async def test_the_applications_own_calls_stay_logged() -> None:
-    with HttpPeer(http_answers.confirm) as peer, listening("logging") as ear:
+    with HttpPeer(http_answers.confirm) as peer, listening() as ear:
         async with http_client(peer.address) as client, calling_httpx(peer.thread, peer.address):
             while "httpcore.http11" not in ear.made:
                 await client.send()
@@ -177,7 +126,7 @@ async def test_the_applications_own_calls_stay_logged() -> None:
 
 
 async def test_the_applications_own_headers_stay_logged() -> None:
-    with H2Peer(answers.confirm) as peer, listening("logging") as ear:
+    with H2Peer(answers.confirm) as peer, listening() as ear:
         async with grpc_client(peer.address) as client:
             await client.send()
             assert not ear.made
@@ -185,13 +134,19 @@ async def test_the_applications_own_headers_stay_logged() -> None:
             assert set(ear.made) == {"hpack.hpack"}
 
 
-async def test_the_loggers_are_as_they_were_when_the_last_client_is_gone() -> None:
-    before = [set(vars(logging.getLogger(name))) for name in HUSH.names]
-    with HttpPeer(http_answers.confirm) as peer:
-        async with http_client(peer.address) as client:
-            await client.send()
-            assert "isEnabledFor" in vars(logging.getLogger("httpcore.http11"))
-    assert [set(vars(logging.getLogger(name))) for name in HUSH.names] == before
+@pytest.mark.parametrize(
+    ("transport", "names"), [("http", _http_pool.HUSH.names), ("kafka", _aiokafka.HUSH.names)], ids=["http", "kafka"]
+)
+async def test_the_loggers_are_as_they_were_when_the_last_client_is_gone(transport: str, names: Any) -> None:
+    def attributes() -> list[set[str]]:
+        return [set(vars(logging.getLogger(name))) for name in names]
+
+    before = attributes()
+    with PEERS[transport]() as peer:
+        async with CLIENTS[transport](peer.address) as client:
+            await client.verdict(RECORD)
+            assert all("isEnabledFor" in each for each in attributes())
+    assert attributes() == before
 
 
 def test_the_first_of_two_clients_that_is_gone_leaves_it_quiet() -> None:

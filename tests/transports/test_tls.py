@@ -15,11 +15,10 @@ from faults.covering import covers
 from kit import answers, http_answers
 from kit.answers import confirm
 from kit.certificates import Certificates
-from kit.client import AT_ONCE, grpc_client
+from kit.client import AT_ONCE
+from kit.each import CLIENTS, PEERS
 from kit.h2_peer import H2Peer
-from kit.http_client import http_client
 from kit.http_peer import Behaviour, HttpPeer
-from kit.kafka_client import kafka_client
 from kit.kafka_peer import KafkaPeer
 from kit.old_tls import REFUSED, OldTls, reason_of
 from kit.servers import Parrot
@@ -38,23 +37,13 @@ LOGIN = {
     "kafka_sasl_plain_username": "agent",
     "kafka_sasl_plain_password": TOKEN,
 }
-# the prefix of an address, a client, and what it says to a server that it trusts alone
-CLIENTS: dict[str, tuple[str, Any, dict[str, str]]] = {
-    "grpc": ("grpcs://", grpc_client, {"authentication": TOKEN}),
-    "http": ("https://", http_client, {"authentication": TOKEN}),
-    "kafka": ("", kafka_client, LOGIN),
-}
-PEERS: dict[str, Callable[..., Any]] = {
-    "grpc": lambda **options: H2Peer(confirm, **options),
-    "http": lambda **options: HttpPeer(http_answers.confirm, **options),
-    "kafka": KafkaPeer,
-}
+PREFIXES = {"grpc": "grpcs://", "http": "https://", "kafka": ""}
 of_each = pytest.mark.parametrize("transport", CLIENTS)
 
 
 def client_of(transport: str, address: str, **settings: Any) -> Any:
-    prefix, client, login = CLIENTS[transport]
-    return client(prefix + address, **login, **settings)
+    login: Any = LOGIN if transport == "kafka" else {"authentication": TOKEN}
+    return CLIENTS[transport](PREFIXES[transport] + address, **login, **settings)
 
 
 def tokens_heard(peer: Any) -> list[str]:
@@ -112,7 +101,7 @@ async def test_trusted_server_gets_token_and_batches(certificates: Certificates,
 @pytest.mark.parametrize("transport", ["grpc", "http"])
 async def test_tls_may_be_asked_for_by_a_switch(certificates: Certificates, transport: str) -> None:
     with PEERS[transport](context=server(certificates, transport)) as peer:
-        async with CLIENTS[transport][1](peer.address, force_tls=True, tls_ca=certificates.ca) as client:
+        async with CLIENTS[transport](peer.address, force_tls=True, tls_ca=certificates.ca) as client:
             assert await client.verdict() is None
 
 
@@ -267,7 +256,7 @@ async def test_plaintext_to_a_tls_port(
     certificates: Certificates, transport: str, settings: dict[str, Any], verdict: type
 ) -> None:
     with Parrot(context=server(certificates, transport)) as peer:
-        async with CLIENTS[transport][1](peer.address, **settings) as client:
+        async with CLIENTS[transport](peer.address, **settings) as client:
             for _ in range(2):
                 with anyio.fail_after(AT_ONCE):
                     assert isinstance(await client.verdict(SECRET), verdict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import anyio
 import httpx
@@ -171,36 +171,34 @@ async def test_closing_amid_a_reply() -> None:
             assert await _close_amid(client, 1, has_head) == [None]
 
 
+@pytest.fixture
+def full() -> Iterator[str]:
+    """The address of a listener whose backlog is full: it answers no SYN."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        address = listener.getsockname()
+        with socket.create_connection(address), socket.socket() as waiting:
+            waiting.setblocking(False)
+            waiting.connect_ex(address)
+            yield f"{address[0]}:{address[1]}"
+
+
 @covers("F02", "http")
 @pytest.mark.usefixtures("patient")
-async def test_closing_amid_calls_that_dial() -> None:
-    """A listener whose backlog is full answers no SYN."""
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        address = full.getsockname()
-        with socket.create_connection(address), socket.socket() as waiting:
-            waiting.setblocking(False)
-            waiting.connect_ex(address)
-            async with http_client(f"{address[0]}:{address[1]}", request_timeout=5.0) as client:
-                verdicts = await _close_amid(client, 2, lambda: len(client.transport._under_way) == 2)
-                assert [type(each) for each in verdicts] == [RetryableError, RetryableError]
+async def test_closing_amid_calls_that_dial(full: str) -> None:
+    async with http_client(full, request_timeout=5.0) as client:
+        verdicts = await _close_amid(client, 2, lambda: len(client.transport._under_way) == 2)
+        assert [type(each) for each in verdicts] == [RetryableError, RetryableError]
 
 
 @covers("F02", "http")
-async def test_dialling_has_the_deadline_too() -> None:
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        address = full.getsockname()
-        with socket.create_connection(address), socket.socket() as waiting:
-            waiting.setblocking(False)
-            waiting.connect_ex(address)
-            async with http_client(f"{address[0]}:{address[1]}", request_timeout=0.3) as client:
-                watch = Stopwatch()
-                with anyio.fail_after(5):
-                    assert isinstance(await client.verdict(), RetryableError)
-                assert watch.own_seconds < 1
+async def test_dialling_has_the_deadline_too(full: str) -> None:
+    async with http_client(full, request_timeout=0.3) as client:
+        watch = Stopwatch()
+        with anyio.fail_after(5):
+            assert isinstance(await client.verdict(), RetryableError)
+        assert watch.own_seconds < 1
 
 
 async def test_closing_again_and_again() -> None:

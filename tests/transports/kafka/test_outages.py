@@ -26,13 +26,6 @@ def segment(number: int) -> bytes:
     return wire.segment_object("trace", str(number), [], "shop", "shop@host", False)
 
 
-async def test_no_server_there() -> None:
-    async with kafka_client(NOWHERE) as client:
-        for _ in range(3):
-            assert isinstance(await client.probe(), RetryableError)
-            assert isinstance(await client.verdict(segment(1)), RetryableError)
-
-
 async def test_closed_while_it_connects() -> None:
     with Parrot(b"") as parrot:
         async with kafka_client(parrot.address, request_timeout=5.0) as client, anyio.create_task_group() as group:

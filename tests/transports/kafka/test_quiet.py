@@ -41,18 +41,6 @@ async def test_the_applications_own_clients_still_speak(caplog: pytest.LogCaptur
     assert {each.name for each in caplog.records} == {"aiokafka"}
 
 
-async def test_the_loggers_are_as_they_were_when_the_last_client_is_gone() -> None:
-    before = attributes()
-    async with kafka_client(NOWHERE) as first, kafka_client(NOWHERE) as second:
-        await first.probe()
-        await second.probe()
-    assert attributes() == before
-
-
-def attributes() -> list[set[str]]:
-    return [set(vars(logging.getLogger(name))) for name in HUSH.names]
-
-
 def test_aiokafka_logs_where_it_is_known_to() -> None:
     names = ("client", "cluster", "conn", "helpers", "producer.producer", "producer.sender")
     modules = [importlib.import_module(f"aiokafka.{name}") for name in names]

@@ -75,18 +75,22 @@ def test_other_transports_have_the_collectors_addresses() -> None:
     assert addresses_of(MemoryTransport, config) == config.addresses
 
 
-@pytest.mark.parametrize("servers", [",", "kafka://one:1", "one:0", "one:70000", "a b", "::1", "one:x"])
-def test_servers_that_cannot_be_used(servers: str) -> None:
-    with pytest.raises(ConfigError, match="SW_KAFKA_BOOTSTRAP_SERVERS"):
-        from_env({"SW_KAFKA_BOOTSTRAP_SERVERS": servers})
+REFUSED = {
+    "SW_KAFKA_BOOTSTRAP_SERVERS": [",", "kafka://one:1", "one:0", "one:70000", "a b", "::1", "one:x"],
+    "SW_KAFKA_TOPIC_LOG": ["with space", "a/b", "x" * 201, "ä"],
+    "SW_KAFKA_NAMESPACE": ["with space", "a/b", "x" * 201, "ä"],
+    f"{CLIENT}SECURITY_PROTOCOL": ["tls"],
+    f"{CLIENT}SASL_MECHANISM": ["GSSAPI"],
+    f"{CLIENT}COMPRESSION_TYPE": ["zip"],
+    f"{CLIENT}REQUEST_TIMEOUT_MS": ["soon"],
+    f"{CLIENT}MAX_BATCH_SIZE": ["-1"],
+}
 
 
-@pytest.mark.parametrize("topic", ["with space", "a/b", "x" * 201, "ä"])
-def test_topics_that_no_broker_takes(topic: str) -> None:
-    with pytest.raises(ConfigError, match="SW_KAFKA_TOPIC_LOG"):
-        from_env({"SW_KAFKA_TOPIC_LOG": topic})
-    with pytest.raises(ConfigError, match="SW_KAFKA_NAMESPACE"):
-        from_env({"SW_KAFKA_NAMESPACE": topic})
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in REFUSED.items() for text in texts])
+def test_values_that_cannot_be_used(name: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        from_env({name: text})
 
 
 def test_a_topic_has_a_name() -> None:
@@ -132,16 +136,6 @@ def test_over_another_protocol_it_is_only_questioned(caplog: pytest.LogCaptureFi
     Config.from_env({f"{CLIENT}ssl_password": PASSWORD})
     assert f"{CLIENT}SSL_PASSWORD is not known" in caplog.text
     assert PASSWORD not in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("SECURITY_PROTOCOL", "tls"), ("SASL_MECHANISM", "GSSAPI"), ("COMPRESSION_TYPE", "zip"),
-     ("REQUEST_TIMEOUT_MS", "soon"), ("MAX_BATCH_SIZE", "-1")],
-)  # fmt: skip
-def test_values_that_cannot_be_used(name: str, text: str) -> None:
-    with pytest.raises(ConfigError, match=f"{CLIENT}{name}"):
-        from_env({CLIENT + name: text})
 
 
 def test_a_login_over_tls() -> None:
