@@ -1,4 +1,4 @@
-"""The matrix counts a test for the loop on which it runs, and in CI only one that is not skipped."""
+"""The matrix counts a test in CI only where it is not skipped."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-
-from faults.covering import cells_of, covers
-from faults.matrix import NO_LOOP
 
 SKIPPED = """
 import pytest
@@ -25,29 +20,6 @@ def test_counted():
 def test_not_counted():
     pytest.skip("not here")
 """
-
-
-def item(mark: pytest.MarkDecorator, **parameters: Any) -> Any:
-    return SimpleNamespace(
-        nodeid="test", callspec=SimpleNamespace(params=parameters), iter_markers=lambda name: [mark.mark]
-    )
-
-
-@pytest.mark.parametrize(
-    ("mark", "parameters", "cell"),
-    [
-        (covers("F01", "grpc"), {"anyio_backend": ("asyncio", {"use_uvloop": True})}, ("grpc", "uvloop")),
-        (covers("F01"), {"transport": "http", "anyio_backend": ("trio", {})}, ("http", "trio")),
-        (covers("F01", "grpc", "trio"), {}, ("grpc", "trio")),
-        (covers("F01", "grpc"), {"backend": "asyncio"}, ("grpc", "asyncio")),
-        (covers("F01", "grpc"), {}, ("grpc", NO_LOOP)),
-        (covers("C05"), {}, ("any", NO_LOOP)),
-    ],
-)
-def test_a_test_counts_for_the_loop_on_which_it_runs(
-    mark: pytest.MarkDecorator, parameters: dict[str, Any], cell: tuple[str, str]
-) -> None:
-    assert [found for _, found in cells_of(item(mark, **parameters))] == [cell]
 
 
 @pytest.mark.slow

@@ -11,12 +11,9 @@ import anyio.to_thread
 import pytest
 
 from faults.data.taking import taker_of
-from kit.certificates import Certificates
 from kit.client import open_files
 from kit.servers import Parrot
 from swagent import Agent, Config, local_span
-from swagent_transports._kafka_settings import read_settings
-from swagent_transports._tls import client_context
 
 pytestmark = pytest.mark.anyio
 over_each = pytest.mark.parametrize("transport", ["grpc", "http", "kafka"])
@@ -42,14 +39,6 @@ async def test_proxies_and_netrc_of_the_environment_have_no_say(
         assert [segment.spans[0].operation_name for segment in taker.segments] == ["work"]
         assert not trap.connected
         assert b"hunter2" not in taker.heard()
-
-
-def test_no_key_of_a_tls_connection_is_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
-    config = Config(service="shop", tls_ca=Certificates(tmp_path).ca, force_tls=True)
-    for context in (client_context(config), read_settings(config).connection["ssl_context"]):
-        assert context.keylog_filename is None
-    assert not (tmp_path / "keys").exists()
 
 
 _LIST_FILES = """

@@ -56,15 +56,11 @@ def test_it_is_refused_once_and_then_leaves_the_oap_alone(refused: Refused, tran
 
 
 @each_cell("F18", backend_name="backend")
-def test_it_says_so_in_one_line_and_without_the_token(refused: Refused, transport: str, backend: str) -> None:
+def test_it_says_so_once_without_the_token_and_stops_in_time(refused: Refused, transport: str, backend: str) -> None:
     (line,) = refused.living[transport, backend]["log"]
     assert "PERMISSION_DENIED" in line
-    assert TOKEN not in "".join(refused.stopped[transport, backend]["log"])
-
-
-@each_cell("F18", backend_name="backend")
-def test_it_stops_in_time_and_counts_what_waited(refused: Refused, transport: str, backend: str) -> None:
     answer = refused.stopped[transport, backend]
+    assert TOKEN not in "".join(answer["log"])
     assert answer["seconds"] <= 5.5
     assert answer["ledger"]["balanced"]
     assert answer["ledger"]["dropped"] == {"shutdown": 3}

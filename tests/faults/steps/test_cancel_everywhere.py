@@ -34,24 +34,13 @@ async def test_a_scope_that_is_cancelled_at_any_suspension() -> None:
 
 
 @on_asyncio
-async def test_the_applications_task_cancelled_natively_at_any_suspension() -> None:
-    assert await try_at_each(MemoryWorld(), end_natively) > 50
-
-
-@on_asyncio
-async def test_any_task_cancelled_natively_at_any_of_its_suspensions() -> None:
-    assert await try_at_each(MemoryWorld(), cancel_any_task) > 50
-
-
-@on_asyncio
-async def test_all_tasks_cancelled_natively_at_any_suspension() -> None:
-    assert await try_at_each(MemoryWorld(), sweep_up) > 50
-
-
-@pytest.mark.slow
-@on_asyncio
-async def test_all_tasks_but_the_applications_cancelled_natively_at_any_suspension() -> None:
-    assert await try_at_each(MemoryWorld(), sweep_up_others) > 50
+@pytest.mark.parametrize(
+    "trial",
+    [end_natively, cancel_any_task, sweep_up, pytest.param(sweep_up_others, marks=pytest.mark.slow)],
+    ids=["the application's", "any", "all", "all others"],
+)
+async def test_tasks_cancelled_natively_at_any_suspension(trial: Trial) -> None:
+    assert await try_at_each(MemoryWorld(), trial) > 50
 
 
 @each_cell_lived("C01")
@@ -60,7 +49,7 @@ async def test_a_scope_cancelled_amid_the_work_of_a_real_transport(transport: st
         assert await try_at_some(world, end_by_scope, PLACES) >= PLACES // 2
 
 
-@pytest.mark.parametrize("trial", [end_natively, cancel_any_task])
+@pytest.mark.parametrize("trial", [end_natively, cancel_any_task], ids=["the application's", "any"])
 @each_cell_lived("C02")
 async def test_tasks_cancelled_natively_amid_the_work_of_a_real_transport(transport: str, trial: Trial) -> None:
     with world_of(transport) as world:

@@ -47,58 +47,50 @@ async def end_by_scope(world: World, at: int) -> tuple[Life, Steps]:
     return life, steps
 
 
-async def end_natively(world: World, at: int) -> tuple[Life, Steps]:
-    """Cancel the application's task, as asyncio does it."""
-    life = Life(world)
-    ending = _Ending(lambda _: steps.host.cancel())
-    steps = Steps(at, ending.act)
-    task = await _live_in_task(life, steps)
-    if steps.acted is not None:
-        ending.check_in_time()
-        assert task.cancelled(), f"the cancellation goes on: {task}"
-    else:
-        task.result()
-    return life, steps
+Tasks = set[asyncio.Task[Any]]
 
 
-async def cancel_any_task(world: World, at: int) -> tuple[Life, Steps]:
-    """Cancel the task that waits, as asyncio does it, whichever that is; the application hears of its own only."""
-    life = Life(world, lambda: steps.acted is not None)
-    ending = _Ending(lambda suspension: suspension.task.cancel())
-    steps = Steps(at, ending.act)
-    task = await _live_in_task(life, steps)
-    if steps.acted is not None and steps.acted.is_host:
-        ending.check_in_time()
-        assert task.cancelled(), f"the cancellation goes on: {task}"
-    else:
-        task.result()
-        life.check_went_on()
-    return life, steps
+def natively(
+    cancel: Callable[[Suspension, Tasks], object],
+    *,
+    spares: Callable[[Suspension], bool] = lambda _: False,
+    after_its_begin: bool = False,
+) -> Trial:
+    """Cancel tasks as asyncio does it; the application ends with its own, and in time.
+
+    :param cancel: gets the tasks that were there before, which are not the life's
+    :param spares: whether the application's task goes on
+    """
+
+    async def trial(world: World, at: int) -> tuple[Life, Steps]:
+        life = Life(world, lambda: steps.acted is not None and spares(steps.acted))
+        others = asyncio.all_tasks()
+        ending = _Ending(lambda suspension: cancel(suspension, others))
+        steps = Steps(at, ending.act, lambda _: life.has_begun or not after_its_begin)
+        task = await _live_in_task(life, steps)
+        if steps.acted is not None and not spares(steps.acted):
+            ending.check_in_time()
+            assert task.cancelled(), f"the cancellation goes on: {task}"
+        else:
+            task.result()
+            life.check_went_on()
+        return life, steps
+
+    return trial
 
 
-async def sweep_up(world: World, at: int) -> tuple[Life, Steps]:
-    """Cancel all tasks, the application's among them, as a server does that is asked to end once more."""
-    life = Life(world)
-    others = asyncio.all_tasks()
-    ending = _Ending(lambda _: _cancel_all(others))
-    steps = Steps(at, ending.act)
-    task = await _live_in_task(life, steps)
-    if steps.acted is not None:
-        ending.check_in_time()
-        assert task.cancelled(), f"the cancellation goes on: {task}"
-    return life, steps
-
-
-async def sweep_up_others(world: World, at: int) -> tuple[Life, Steps]:
-    """Cancel all tasks but the application's, as one does who tidies up before he ends, after the agent has begun: what
-    is cancelled before its first turn can keep nothing from the application, whose task it is a child of."""
-    life = Life(world, lambda: steps.acted is not None)
-    others = asyncio.all_tasks()
-    steps = Steps(at, lambda suspension: _cancel_all(others | {suspension.steps.host}), lambda _: life.has_begun)
-    task = await _live_in_task(life, steps)
-    task.result()
-    life.check_went_on()
-    return life, steps
+end_natively = natively(lambda suspension, _: suspension.steps.host.cancel())
+# whichever task waits; the application hears of its own only
+cancel_any_task = natively(lambda suspension, _: suspension.task.cancel(), spares=lambda each: not each.is_host)
+# as a server does that is asked to end once more
+sweep_up = natively(lambda _, others: _cancel_all(others))
+# As one does who tidies up before he ends, after the agent has begun: what is cancelled before its first turn can keep
+# nothing from the application, whose task it is a child of.
+sweep_up_others = natively(
+    lambda suspension, others: _cancel_all(others | {suspension.steps.host}),
+    spares=lambda _: True,
+    after_its_begin=True,
+)
 
 
 def _cancel_all(others: set[asyncio.Task[Any]]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -16,7 +15,6 @@ import pytest
 from kit.http_answers import confirm, status
 from kit.http_client import http_client, numbered
 from kit.http_peer import HttpPeer
-from kit.servers import Parrot
 from swagent.abc import Instance, Transport
 from swagent.config import Config
 from swagent.config.options import Address
@@ -132,25 +130,6 @@ def test_host_that_no_url_can_name_is_said_at_start(host: str) -> None:
     with pytest.raises(ConfigError) as caught:
         HttpTransport(Config(service="checked"), Address(host, 12800, tls=False))
     assert caught.value.name == "collector"
-
-
-async def test_environment_has_no_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    netrc = tmp_path / "netrc"
-    netrc.write_text("default login somebody password hunter2\n")
-    monkeypatch.setenv("NETRC", str(netrc))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    netrc.rename(tmp_path / ".netrc")
-    with Parrot(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as proxy, HttpPeer(confirm) as peer:
-        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-            monkeypatch.setenv(name, f"http://user:word@{proxy.address}")
-            monkeypatch.setenv(name.lower(), f"http://user:word@{proxy.address}")
-        monkeypatch.setenv("NO_PROXY", "example.org")
-        monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
-        monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
-        async with http_client(peer.address) as client:
-            await client.send()
-        assert not proxy.connected
-        assert not {"authorization", "proxy-authorization"} & set(peer.calls[0].headers)
 
 
 async def test_cancelled_before_it_began() -> None:
