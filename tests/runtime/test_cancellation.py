@@ -6,6 +6,7 @@ import asyncio
 import gc
 import math
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
@@ -20,6 +21,7 @@ from runtime.worlds import (
     Host,
     agent_of,
     hanging,
+    hung,
     no_task_is_left,
     outcome,
     record,
@@ -42,12 +44,18 @@ def short_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
 on_asyncio = pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)
 
 
-async def test_a_cancelled_scope_around_the_host_still_flushes() -> None:
+@pytest.mark.parametrize("by_hand", [False, True], ids=["as a block", "by hand"])
+async def test_a_cancelled_scope_around_the_host_still_flushes(by_hand: bool) -> None:
     collector = MemoryCollector()
     agent = agent_of(collector)
     with anyio.fail_after(3), no_task_is_left():
         with CancelScope() as scope:
-            async with agent:
+            async with AsyncExitStack() as stack:
+                if by_hand:
+                    await agent.start()
+                    stack.push_async_callback(agent.stop)
+                else:
+                    await stack.enter_async_context(agent)
                 await collector.wait_until(lambda it: bool(it.properties))
                 record(3)
                 scope.cancel()
@@ -75,19 +83,21 @@ async def test_a_cancellation_while_the_agent_stops_cuts_it_short_and_goes_on() 
 
 
 @on_virtual_clocks
-@pytest.mark.parametrize(("cancelled_after", "ends_after"), [(None, 2.0), (0.25, 1.25), (1.5, 2.0)])
-async def test_a_cancelled_stop_takes_no_longer_than_another(cancelled_after: float | None, ends_after: float) -> None:
-    """Seconds of a stop that has two."""
-    collector = MemoryCollector()
-    agent = await agent_of(collector, shutdown_timeout=2.0, request_timeout=300.0, **NO_WATCH).start()
-    await collector.wait_until(lambda it: bool(it.properties))
-    collector.behaviour = hanging
-    record(2)
+@pytest.mark.parametrize(
+    ("timeout", "cancelled_after", "ends_after"),
+    [(60.0, math.inf, 60.0), (2.0, math.inf, 2.0), (2.0, 0.25, 1.25), (2.0, 1.5, 2.0), (300.0, 0.1, 1.1)],
+)
+async def test_a_cancelled_stop_takes_no_longer_than_another(
+    timeout: float, cancelled_after: float, ends_after: float
+) -> None:
+    """In seconds of a stop that has so many."""
+    agent = await hung(shutdown_timeout=timeout)
     began = virtual_now()
-    with anyio.move_on_after(cancelled_after or math.inf) as scope:
+    with anyio.move_on_after(cancelled_after) as scope, no_task_is_left():
         await agent.stop()
-    assert scope.cancelled_caught == (cancelled_after is not None)
+    assert scope.cancelled_caught == (cancelled_after < math.inf)
     assert virtual_now() - began == pytest.approx(ends_after)
+    assert outcome(agent) == {"dropped ambiguous": 2}
 
 
 @on_virtual_clocks

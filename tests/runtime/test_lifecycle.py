@@ -12,10 +12,8 @@ import anyio
 import pytest
 
 from runtime.worlds import FaultyTransport, agent_of, config, no_task_is_left, outcome, record
-from swagent import Agent, AgentStateError, ConfigError
+from swagent import Agent, AgentStateError
 from swagent.abc import Transport
-from swagent.config import Config
-from swagent.config.options import Address
 from swagent.record.trace import tracer as tracers
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
@@ -30,36 +28,16 @@ class EndOfTheWorldError(BaseException):
     """An exception that is no Exception, like KeyboardInterrupt."""
 
 
-async def test_entering_a_running_agent_is_an_error() -> None:
-    collector = MemoryCollector()
-    async with agent_of(collector) as agent:
+async def test_entering_a_running_or_stopped_agent_is_an_error() -> None:
+    async with agent_of(MemoryCollector()) as agent:
         with pytest.raises(AgentStateError):
             async with agent:
                 pass
         record()
     assert outcome(agent) == {"confirmed": 1}
-
-
-async def test_entering_a_stopped_agent_is_an_error() -> None:
-    agent = agent_of(MemoryCollector())
-    async with agent:
-        pass
-    with pytest.raises(AgentStateError):
-        async with agent:
-            pass
-
-
-async def test_a_bad_setting_raises_on_entering_and_nothing_was_started() -> None:
-    class Choosy(FaultyTransport):
-        def __init__(self, config: Config, address: Address) -> None:
-            raise ConfigError("tls_ca", "/nowhere", "a file")
-
-    agent = agent_of(Choosy)
-    with no_task_is_left():
-        with pytest.raises(ConfigError):
-            async with agent:
-                raise AssertionError("unreachable")
-        assert tracers.running() is None
+    for start in (agent.__aenter__, agent.start):
+        with pytest.raises(AgentStateError):
+            await start()
 
 
 async def test_one_agent_after_another() -> None:

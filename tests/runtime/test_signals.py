@@ -53,27 +53,20 @@ async def test_a_period_of_meters_is_one_record_and_the_last_one_comes_at_the_st
     assert "swagent_records_offered" in values
 
 
-async def test_start_and_stop_are_events() -> None:
+async def test_start_and_stop_are_events_and_the_last_has_the_ledger_of_all_signals() -> None:
     collector = MemoryCollector()
     # a busy machine holds the loop, which would be an event, too
-    async with Agent(replace(CONFIG, loop_block_limit=0), transport=collector.transport):
-        pass
+    async with Agent(replace(CONFIG, loop_block_limit=0), transport=collector.transport) as agent:
+        with entry_span("GET:/"):
+            logging.getLogger("shop").warning("only one left")
     events = [Event().parse(record) for record in collector.records[Signal.EVENT]]
     assert [event.name for event in events] == ["Start", "Shutdown"]
     assert {event.source.service_instance for event in events} == {"one"}
     assert events[0].start_time <= events[0].end_time <= events[1].start_time
-
-
-async def test_the_event_of_the_stop_has_the_last_ledger_of_all_signals() -> None:
-    collector = MemoryCollector()
-    async with Agent(replace(CONFIG, loop_block_limit=0), transport=collector.transport) as agent:
-        with entry_span("GET:/"):
-            logging.getLogger("shop").warning("only one left")
-    event = Event().parse(collector.records[Signal.EVENT][-1])
-    assert event.name == "Shutdown"
     # the event itself included
-    assert event.parameters == {each.signal.value: each.as_text() for each in agent.statistics() if each.offered}
-    assert event.parameters["segment"] == "offered=1 confirmed=1"
+    ledger = {each.signal.value: each.as_text() for each in agent.statistics() if each.offered}
+    assert events[1].parameters == ledger
+    assert ledger["segment"] == "offered=1 confirmed=1"
 
 
 async def test_a_ledger_as_text_names_each_reason() -> None:
@@ -115,17 +108,13 @@ async def test_a_signal_that_is_switched_off_takes_nothing(signal: str) -> None:
 
 
 async def test_a_signal_that_http_cannot_carry_is_off_and_says_so() -> None:
-    config = Config(collector="http://127.0.0.1:9", protocol="http", shutdown_timeout=0.0)
-    async with Agent(config, transport=HttpTransport) as agent:
+    settings: dict[str, Any] = {"collector": "http://127.0.0.1:9", "protocol": "http", "shutdown_timeout": 0.0}
+    async with Agent(Config(**settings), transport=HttpTransport) as agent:
         assert agent.statistics().meter.state == "off: http carries no meters"
         assert agent.statistics().log.state == "on"
-
-
-async def test_asking_http_for_meters_is_an_error_at_the_start() -> None:
-    config = Config(collector="http://127.0.0.1:9", protocol="http", meter_reporter_active=True)
+    asking = Agent(Config(**settings, meter_reporter_active=True), transport=HttpTransport)
     with pytest.raises(ConfigError, match=r"meter_reporter_active=True cannot be used.*http carries no meters"):
-        async with Agent(config, transport=HttpTransport):
-            pass
+        await asking.start()
 
 
 def _is_single(data: object) -> bool:

@@ -17,18 +17,17 @@ import anyio
 import pytest
 import trio
 import uvloop
-from anyio import CancelScope
 from trio.testing import MockClock
 
 from kit.virtual_loop import VirtualLoop
-from kit.virtual_time import on_virtual_clocks, virtual_asyncio, virtual_now
+from kit.virtual_time import virtual_asyncio, virtual_now
 from runtime.worlds import (
     ASYNCIO,
     ASYNCIO_IDS,
-    NO_WATCH,
     FaultyTransport,
     agent_of,
     hanging,
+    hung,
     no_task_is_left,
     outcome,
     raising,
@@ -60,33 +59,18 @@ async def in_a_task(function: Callable[[], Awaitable[object]]) -> None:
 
 @pytest.mark.anyio
 class TestInTasks:
-    async def test_started_in_one_task_and_stopped_in_another(self) -> None:
-        collector = MemoryCollector()
-        agent = agent_of(collector)
+    @pytest.mark.parametrize("as_block", [False, True], ids=["by hand", "as a block"])
+    async def test_started_in_one_task_and_stopped_in_another(self, as_block: bool) -> None:
+        agent = agent_of(MemoryCollector())
         with no_task_is_left():
-            await in_a_task(agent.start)
+            await in_a_task(agent.__aenter__ if as_block else agent.start)
             record(2)
             assert await agent.flush()
             record(1)
-            await in_a_task(agent.stop)
+            await in_a_task((lambda: agent.__aexit__(None, None, None)) if as_block else agent.stop)
         record()
         assert outcome(agent) == {"confirmed": 3}
         assert tracers.running() is None
-
-    async def test_entered_in_one_task_and_left_in_another(self) -> None:
-        agent = agent_of(MemoryCollector())
-        with no_task_is_left():
-            await in_a_task(agent.__aenter__)
-            record(2)
-            await in_a_task(lambda: agent.__aexit__(None, None, None))
-        assert outcome(agent) == {"confirmed": 2}
-
-    async def test_start_returns_the_agent_and_stop_its_ledger(self) -> None:
-        agent = await agent_of(MemoryCollector()).start()
-        record(2)
-        statistics = await agent.stop()
-        assert statistics.complete
-        assert statistics.segment.confirmed == 2
 
     async def test_in_an_async_generator_that_is_closed_elsewhere(self) -> None:
         """A fixture, or a dependency: its two halves run in different tasks."""
@@ -148,12 +132,6 @@ class TestAgain:
         await agent.stop()
         assert outcome(agent) == {"confirmed": 1}
         assert len(collector.properties) == 1
-
-    async def test_starting_what_has_stopped_is_an_error(self) -> None:
-        agent = await agent_of(MemoryCollector()).start()
-        await agent.stop()
-        with pytest.raises(AgentStateError):
-            await agent.start()
 
     async def test_stopping_twice_and_what_never_started_does_nothing(self) -> None:
         agent = agent_of(MemoryCollector())
@@ -230,36 +208,11 @@ class TestTrouble:
     async def test_a_start_that_fails_leaves_nothing(self) -> None:
         agent = agent_of(Choosy)
         with no_task_is_left():
-            with pytest.raises(ConfigError):
-                await agent.start()
+            for start in (agent.start, agent.__aenter__):
+                with pytest.raises(ConfigError):
+                    await start()
             assert tracers.running() is None
             assert list(await agent.stop()) == []
-
-    async def test_a_start_that_is_cancelled_leaves_nothing(self) -> None:
-        agent = agent_of(MemoryCollector())
-        with anyio.fail_after(3), no_task_is_left():
-            with CancelScope() as scope:
-                scope.cancel()
-                await agent.start()
-            assert scope.cancelled_caught
-            assert tracers.running() is None
-        record()
-        assert outcome(agent) == {}
-
-    @on_virtual_clocks
-    async def test_a_peer_that_hangs_holds_the_stop_up_for_no_longer_than_allowed(self) -> None:
-        collector = MemoryCollector()
-        agent = await agent_of(collector, shutdown_timeout=60.0, request_timeout=300.0, **NO_WATCH).start()
-        await collector.wait_until(lambda it: bool(it.properties))
-        collector.behaviour = hanging
-        record(2)
-        assert not await agent.flush(0.05)
-        await under_way(agent, 2)
-        began = virtual_now()
-        with no_task_is_left():
-            await in_a_task(agent.stop)
-        assert virtual_now() - began == pytest.approx(60.0)
-        assert outcome(agent) == {"dropped ambiguous": 2}
 
     async def test_a_loop_that_comes_amid_the_stop_is_no_hindrance(self, monkeypatch: pytest.MonkeyPatch) -> None:
         collector = MemoryCollector()
@@ -281,30 +234,6 @@ class TestTrouble:
         await agent.stop()
         assert len(left) == 1, "no watch begins then"
         assert outcome(agent) == {"confirmed": 2}
-
-    @on_virtual_clocks
-    async def test_a_stop_that_is_cancelled_is_cut_short_and_the_cancellation_goes_on(self) -> None:
-        collector = MemoryCollector()
-        agent = await agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0, **NO_WATCH).start()
-        await collector.wait_until(lambda it: bool(it.properties))
-        collector.behaviour = hanging
-        record(2)
-        began = virtual_now()
-        with anyio.move_on_after(0.1) as scope:
-            await agent.stop()
-        assert scope.cancelled_caught
-        assert virtual_now() - began == pytest.approx(0.1 + CANCELLED_FLUSH)
-        assert outcome(agent) == {"dropped ambiguous": 2}
-
-    async def test_whose_hook_is_cancelled_flushes_all_the_same(self) -> None:
-        collector = MemoryCollector()
-        agent = await agent_of(collector).start()
-        await collector.wait_until(lambda it: bool(it.properties))
-        record(3)
-        with no_task_is_left(), CancelScope() as scope:
-            scope.cancel()
-            await agent.stop()
-        assert outcome(agent) == {"confirmed": 3}
 
     async def test_on_another_loop_it_is_not_stopped_and_goes_on(self) -> None:
         agent = await agent_of(MemoryCollector()).start()
@@ -351,11 +280,7 @@ class TestTrouble:
     @pytest.mark.parametrize("anyio_backend", [virtual_asyncio()], ids=["asyncio"])
     @pytest.mark.parametrize("times", [1, 2, 3])
     async def test_native_cancellations_of_the_stopping_task(self, times: int) -> None:
-        collector = MemoryCollector()
-        agent = await agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0, **NO_WATCH).start()
-        await collector.wait_until(lambda it: bool(it.properties))
-        collector.behaviour = hanging
-        record(2)
+        agent = await hung(shutdown_timeout=300.0)
         with no_task_is_left():
             stopping = asyncio.ensure_future(agent.stop())
             for _ in range(times):
@@ -398,25 +323,17 @@ def loop_of(library: str) -> Iterator[asyncio.AbstractEventLoop]:
 class TestRuns:
     """Several runs of one asyncio loop."""
 
-    def test_started_in_one_run_and_stopped_in_another(self, library: str) -> None:
+    @pytest.mark.parametrize("as_block", [False, True], ids=["by hand", "as a block"])
+    def test_started_in_one_run_and_stopped_in_another(self, library: str, as_block: bool) -> None:
         agent = agent_of(MemoryCollector())
         with loop_of(library) as loop:
-            loop.run_until_complete(agent.start())
+            loop.run_until_complete(agent.__aenter__() if as_block else agent.start())
             record()
             loop.run_until_complete(asyncio.sleep(0))
             record()
-            assert loop.run_until_complete(agent.stop()).complete
+            loop.run_until_complete(agent.__aexit__(None, None, None) if as_block else agent.stop())
             assert not asyncio.all_tasks(loop)
         assert outcome(agent) == {"confirmed": 2}
-
-    def test_entered_in_one_run_and_left_in_another(self, library: str) -> None:
-        agent = agent_of(MemoryCollector())
-        with loop_of(library) as loop:
-            loop.run_until_complete(agent.__aenter__())
-            record()
-            loop.run_until_complete(agent.__aexit__(None, None, None))
-            assert not asyncio.all_tasks(loop)
-        assert outcome(agent) == {"confirmed": 1}
 
     # asyncio says so of the tasks of a loop that is closed under them
     @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -460,8 +377,7 @@ def test_a_run_that_ends_without_a_stop_flushes_and_says_so(backend: str, caplog
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_run_that_ends_beside_a_hanging_peer_is_held_up_for_a_second(backend: str) -> None:
-    collector = MemoryCollector()
-    agent = agent_of(collector, request_timeout=300.0, **NO_WATCH)
+    agents: list[Agent] = []
     if backend == "asyncio":
         loop = VirtualLoop()
         options: dict[str, Any] = {"loop_factory": lambda: loop}
@@ -473,16 +389,13 @@ def test_a_run_that_ends_beside_a_hanging_peer_is_held_up_for_a_second(backend: 
     began = 0.0
 
     async def main() -> None:
-        await agent.start()
-        await collector.wait_until(lambda it: bool(it.properties))
-        collector.behaviour = hanging
-        record(2)
+        agents.append(await hung())
         nonlocal began
         began = virtual_now()
 
     anyio.run(main, backend=backend, backend_options=options)
     assert now() - began == CANCELLED_FLUSH
-    assert outcome(agent) == {"dropped ambiguous": 2}
+    assert outcome(agents[0]) == {"dropped ambiguous": 2}
     assert threading.active_count() == 1 or not [each for each in threading.enumerate() if "swagent" in each.name]
 
 

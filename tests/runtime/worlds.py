@@ -61,6 +61,16 @@ def record_while_sending(agent: Agent) -> None:
     assert agent.statistics().balanced
 
 
+async def hung(**changes: Any) -> Agent:
+    """A running agent that has recorded two segments, over which its collector hangs or will hang."""
+    collector = MemoryCollector()
+    agent = await agent_of(collector, **{"request_timeout": 300.0, **NO_WATCH, **changes}).start()
+    await collector.wait_until(lambda it: bool(it.properties))
+    collector.behaviour = hanging
+    record(2)
+    return agent
+
+
 async def under_way(agent: Agent, count: int) -> None:
     """Wait until so many segments are on their way to a collector: a flush that was given up may not have sent them."""
     await until(lambda: agent.statistics().segment.in_flight == count)
