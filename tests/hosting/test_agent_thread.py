@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+import sniffio
 
 import swagent
 from runtime.worlds import config, outcome, record
@@ -37,46 +39,25 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_started_stopped_delivered(collector: MemoryCollector, backend: str) -> None:
-    agent = swagent.start(config(backend=backend))
-    record(3)
-    statistics = swagent.stop()
-    assert statistics is not None
-    assert statistics.complete
-    assert collector.count(Signal.SEGMENT) == 3
-    assert outcome(agent) == {"confirmed": 3}
+def test_it_reports_on_the_loop_that_was_chosen_while_the_host_blocks(collector: MemoryCollector, backend: str) -> None:
+    arrived, loops = threading.Event(), set[str]()
 
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_it_reports_while_the_host_blocks(collector: MemoryCollector, backend: str) -> None:
-    arrived = threading.Event()
-
-    async def say() -> None:
+    async def look() -> None:
+        library = sniffio.current_async_library()
+        loops.add(library if library == "trio" else type(asyncio.get_running_loop()).__module__.partition(".")[0])
         if collector.properties:
             arrived.set()
 
-    collector.behaviour = say
-    swagent.start(config(backend=backend))
+    collector.behaviour = look
+    agent = swagent.start(config(backend=backend))
     record(512)
     assert arrived.wait(5)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_the_backend_setting_chooses_the_loop(collector: MemoryCollector, backend: str) -> None:
-    loops: list[str] = []
-
-    async def look() -> None:
-        import asyncio
-
-        import sniffio
-
-        library = sniffio.current_async_library()
-        loops.append(library if library == "trio" else type(asyncio.get_running_loop()).__module__.partition(".")[0])
-
-    collector.behaviour = look
-    swagent.start(config(backend=backend))
-    swagent.stop()
-    assert set(loops) == {"uvloop" if backend == "auto" else backend}
+    statistics = swagent.stop()
+    assert statistics is not None
+    assert statistics.complete
+    assert collector.count(Signal.SEGMENT) == 512
+    assert outcome(agent) == {"confirmed": 512}
+    assert loops == {"uvloop" if backend == "auto" else backend}
 
 
 def test_records_of_its_loop_are_not_reported(

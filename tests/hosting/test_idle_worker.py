@@ -120,21 +120,16 @@ def test_where_the_application_has_closed_all_descriptors_nothing_is_changed(end
     assert signal.set_wakeup_fd(-1) == -1
 
 
-def in_c() -> None:
-    faulthandler.register(signal.SIGTERM)
+HANDLERS: dict[str, Callable[[], object]] = {
+    "in C": lambda: faulthandler.register(signal.SIGTERM),
+    "in Python": lambda: signal.signal(signal.SIGTERM, lambda *_: None),
+    "ignoring": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
+}
 
 
-def in_python() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: None)
-
-
-def ignoring() -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-
-@pytest.mark.parametrize("handle", [in_c, in_python, ignoring])
-def test_the_applications_own_handler_stays(ends: list[Any], handle: Callable[[], None]) -> None:
-    handle()
+@pytest.mark.parametrize("handle", HANDLERS)
+def test_the_applications_own_handler_stays(ends: list[Any], handle: str) -> None:
+    HANDLERS[handle]()
     try:
         before = signal.getsignal(signal.SIGTERM)
         idle_worker.begin_idle()

@@ -76,30 +76,19 @@ def serve_by_uwsgi(monkeypatch: pytest.MonkeyPatch, *, worker: int, flags: str =
     monkeypatch.setattr(uwsgi_flags, "_is_examined", False)
 
 
-def test_it_is_said_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    serve_by_uwsgi(monkeypatch, worker=1)
-    warn_of_uwsgi_flags(in_each_worker=True)
-    warn_of_uwsgi_flags(in_each_worker=False)
-    [record] = caplog.records
-    assert record.levelno == logging.WARNING
-    assert FORKS in record.getMessage()
-
-
-def test_of_workers_that_all_look_only_the_first_says_it(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("worker", "each_looks", "said"),
+    [(1, [True, False], 1), (2, [True, False], 0), (2, [False], 1)],
+    ids=["once", "by the first of many alone", "by one that starts its agent alone"],
+)
+def test_who_says_it(
+    worker: int, each_looks: list[bool], said: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    serve_by_uwsgi(monkeypatch, worker=2)
-    warn_of_uwsgi_flags(in_each_worker=True)
-    warn_of_uwsgi_flags(in_each_worker=False)
-    assert not caplog.records
-
-
-def test_a_worker_that_starts_its_agent_alone_says_it(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    serve_by_uwsgi(monkeypatch, worker=2)
-    warn_of_uwsgi_flags(in_each_worker=False)
-    assert len(caplog.records) == 1
+    serve_by_uwsgi(monkeypatch, worker=worker)
+    for each in each_looks:
+        warn_of_uwsgi_flags(in_each_worker=each)
+    assert [record.levelno for record in caplog.records if FORKS in record.getMessage()] == [logging.WARNING] * said
+    assert len(caplog.records) == said
 
 
 def test_an_application_of_that_name_is_no_uwsgi(

@@ -26,23 +26,24 @@ AT_ONCE = 25.0
 """A call that takes no longer has not waited for a request's timeout, not even on a busy machine."""
 
 
-class Client:
-    """A transport, and short words for what tests do with it."""
+class Sender:
+    """A transport, and short words for what tests do with it.
 
-    def __init__(self, transport: GrpcTransport, run: Runner) -> None:
+    :ivar run: runs a function where the transport lives
+    """
+
+    def __init__(self, transport: Any, run: Runner) -> None:
         self.transport = transport
         self.run = run
-        self.problems: list[dict[str, Any]] = []
-        self._known: set[asyncio.Task[Any]] = set()
 
-    async def send(self, *records: bytes) -> None:
+    async def send(self, *records: bytes, signal: Signal = Signal.SEGMENT) -> None:
         """Send one batch."""
-        await self.run(self.transport.send, Signal.SEGMENT, records or (b"record",))
+        await self.run(self.transport.send, signal, records or (self.numbered(1),))
 
-    async def verdict(self, *records: bytes) -> DeliveryError | None:
+    async def verdict(self, *records: bytes, signal: Signal = Signal.SEGMENT) -> DeliveryError | None:
         """Send one batch, and return the verdict on it: None for confirmed."""
         try:
-            await self.send(*records)
+            await self.send(*records, signal=signal)
         except DeliveryError as error:
             return error
         return None
@@ -52,12 +53,28 @@ class Client:
         found: list[DeliveryError | None] = []
 
         async def one(number: int) -> None:
-            found.append(await self.verdict(b"record %d" % number))
+            found.append(await self.verdict(self.numbered(number)))
 
         async with anyio.create_task_group() as group:
             for number in range(count):
                 group.start_soon(one, number)
         return found
+
+    def numbered(self, number: int) -> bytes:
+        """A record that differs from others."""
+        return b"record %d" % number
+
+
+class Client(Sender):
+    """One whose loop is watched.
+
+    :ivar problems: what reached the loop's exception handler
+    """
+
+    def __init__(self, transport: Any, run: Runner) -> None:
+        super().__init__(transport, run)
+        self.problems: list[dict[str, Any]] = []
+        self._known: set[asyncio.Task[Any]] = set()
 
     async def tasks(self) -> set[asyncio.Task[Any]]:
         """The asyncio tasks in the transport's loop that were not there at first."""
@@ -67,7 +84,7 @@ class Client:
 
         return await self.run(look)
 
-    async def _watch_loop(self) -> Callable[[], None]:
+    async def watch_loop(self) -> Callable[[], None]:
         async def watch() -> Callable[[], None]:
             self._known = asyncio.all_tasks()
             loop = asyncio.get_running_loop()
@@ -85,7 +102,7 @@ async def grpc_client(collector: str, **settings: Any) -> AsyncGenerator[Client]
     config = Config(service="checked", collector=collector, **settings)
     async with transport_runner(GrpcTransport.runtimes) as run:
         client = Client(GrpcTransport(config, config.addresses[0]), run)
-        unwatch = await client._watch_loop()
+        unwatch = await client.watch_loop()
         try:
             with quiet_process():
                 yield client

@@ -4,51 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import sniffio
 
-from kit.client import REQUEST_TIMEOUT, open_files, quiet_process
+from kit.client import REQUEST_TIMEOUT, Sender, open_files, quiet_process
 from swagent.config import Config
-from swagent.errors import DeliveryError
-from swagent.signals import Signal
 from swagent_transports.http import HttpTransport
 
-RECORD = b'{"traceId":"1"}'
+
+class Client(Sender):
+    """One in this very loop."""
+
+    def numbered(self, number: int) -> bytes:
+        return numbered(number)
 
 
-class Client:
-    """A transport, and short words for what tests do with it."""
-
-    def __init__(self, transport: HttpTransport) -> None:
-        self.transport = transport
-
-    async def send(self, *records: bytes) -> None:
-        """Send one batch of segments."""
-        await self.transport.send(Signal.SEGMENT, records or (RECORD,))
-
-    async def verdict(self, *records: bytes) -> DeliveryError | None:
-        """Send one batch, and return the verdict on it: None for confirmed."""
-        try:
-            await self.send(*records)
-        except DeliveryError as error:
-            return error
-        return None
-
-    async def verdicts(self, count: int) -> list[DeliveryError | None]:
-        """Send batches at the same time, numbered; their verdicts in the order in which they ended."""
-        found: list[DeliveryError | None] = []
-
-        async def one(number: int) -> None:
-            found.append(await self.verdict(numbered(number)))
-
-        async with anyio.create_task_group() as group:
-            for number in range(count):
-                group.start_soon(one, number)
-        return found
+async def _here(function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+    return await function(*args)
 
 
 def numbered(number: int) -> bytes:
@@ -62,7 +38,7 @@ async def http_client(collector: str, **settings: Any) -> AsyncGenerator[Client]
     may have reached the application's handlers."""
     config = Config(service="checked", collector=collector, **{"request_timeout": REQUEST_TIMEOUT, **settings})
     before, tasks = _sockets(), _tasks()
-    client = Client(HttpTransport(config, config.addresses[0]))
+    client = Client(HttpTransport(config, config.addresses[0]), _here)
     problems, unwatch = _watch_loop()
     try:
         with quiet_process():

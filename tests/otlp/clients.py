@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from grpclib.const import Status
 
 from kit import answers, http_answers
-from kit.client import REQUEST_TIMEOUT, quiet_process
+from kit.client import REQUEST_TIMEOUT, Sender, quiet_process
 from kit.h2_peer import H2Peer
 from kit.http_peer import HttpPeer
 from kit.otlp import grpc_reply, http_reply
+from swagent.backend import Runner
 from swagent.config import Config
-from swagent.errors import DeliveryError
 from swagent.runtime.transport_runner import transport_runner
-from swagent.signals import Signal
 from swagent_transports.otlp import OtlpTransport
 from swagent_transports.otlp_http import OtlpHttpTransport
 
 TRANSPORTS: dict[str, Any] = {"otlp": OtlpTransport, "otlp-http": OtlpHttpTransport}
 
 
-class Client:
-    """A transport and its peer."""
+class Client(Sender):
+    """One and its peer."""
 
-    def __init__(self, peer: Any, transport: Any, run: Callable[..., Awaitable[Any]]) -> None:
+    def __init__(self, peer: Any, transport: Any, run: Runner) -> None:
+        super().__init__(transport, run)
         self.peer = peer
-        self.transport = transport
-        self.run = run
-
-    async def verdict(self, *records: bytes, signal: Signal = Signal.SEGMENT) -> DeliveryError | None:
-        """Send one batch, and return the verdict on it: None for confirmed."""
-        try:
-            await self.run(self.transport.send, signal, records)
-        except DeliveryError as error:
-            return error
-        return None
 
     def reply(self, payload: bytes) -> None:
         """Let the peer answer so."""

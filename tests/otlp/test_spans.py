@@ -125,169 +125,100 @@ def test_times_are_nanoseconds() -> None:
 
 
 HTTP_TAGS = {"http.method": "GET", "http.status_code": "200"}
+OUR_HTTP = {"http.request.method": "GET", "http.response.status_code": 200}
+
+
+def at(address: str, port: int | None = None, of: str = "server") -> dict[str, Any]:
+    return {f"{of}.address": address, **({f"{of}.port": port} if port else {})}
+
+
+def exit_of(layer: int, name: str, peer: str, component: int = 7014, **tags: str) -> dict[str, Any]:
+    """Two underscores in a tag stand for a dot."""
+    tags = {key.replace("__", "."): value for key, value in tags.items()}
+    return {"kind": EXIT, "layer": layer, "name": name, "peer": peer, "component": component, "tags": tags}
+
+
+def message_of(system: str, operation: str) -> dict[str, Any]:
+    of = {"system": system, "destination.name": "orders", "operation.name": operation, "operation.type": operation}
+    return {f"messaging.{name}": value for name, value in of.items()}
+
+
 CONVENTIONS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "http server": (
         {"tags": {**HTTP_TAGS, "url": "http://shop:8000/orders/{id}", "time.running": "1.5"}, "peer": "10.0.0.7:41000"},
         "GET /orders/{id}",
         {
-            "http.request.method": "GET",
-            "http.response.status_code": 200,
-            "http.route": "/orders/{id}",
-            "url.scheme": "http",
-            "url.path": "/orders/{id}",
-            "server.address": "shop",
-            "server.port": 8000,
-            "client.address": "10.0.0.7",
-            "client.port": 41000,
-            "time.running": 1.5,
+            **OUR_HTTP, "http.route": "/orders/{id}", "url.scheme": "http", "url.path": "/orders/{id}",
+            **at("shop", 8000), **at("10.0.0.7", 41000, "client"), "time.running": 1.5,
         },
     ),
     "http client": (
         {
-            "kind": EXIT,
-            "name": "/stock/{id}",
-            "peer": "[::1]:9000",
+            "kind": EXIT, "name": "/stock/{id}", "peer": "[::1]:9000",
             "tags": {**HTTP_TAGS, "http.url": "http://[::1]:9000/stock/17"},
         },
         "GET /stock/{id}",
-        {
-            "http.request.method": "GET",
-            "http.response.status_code": 200,
-            "url.full": "http://[::1]:9000/stock/17",
-            "server.address": "::1",
-            "server.port": 9000,
-        },
+        {**OUR_HTTP, "url.full": "http://[::1]:9000/stock/17", **at("::1", 9000)},
     ),
     "query": (
-        {
-            "kind": EXIT,
-            "layer": DATABASE,
-            "name": "PostgreSQL/AsyncPG/bind",
-            "peer": "db:5432",
-            "tags": {
-                "db.type": "PostgreSQL",
-                "db.instance": "shop",
-                "db.operation": "SELECT",
-                "db.query.summary": "SELECT orders",
-                "db.statement": "SELECT 1",
-            },
-        },
+        exit_of(
+            DATABASE, "PostgreSQL/AsyncPG/bind", "db:5432", db__type="PostgreSQL", db__instance="shop",
+            db__operation="SELECT", db__query__summary="SELECT orders", db__statement="SELECT 1",
+        ),
         "SELECT orders",
         {
-            "db.system.name": "postgresql",
-            "db.namespace": "shop",
-            "db.operation.name": "SELECT",
-            "db.query.summary": "SELECT orders",
-            "db.query.text": "SELECT 1",
-            "server.address": "db",
-            "server.port": 5432,
+            "db.system.name": "postgresql", "db.namespace": "shop", "db.operation.name": "SELECT",
+            "db.query.summary": "SELECT orders", "db.query.text": "SELECT 1", **at("db", 5432),
         },
     ),
     "query of a database in this process": (
-        {
-            "kind": EXIT,
-            "layer": DATABASE,
-            "name": "SQLite/sqlite3/execute",
-            "peer": ":memory:",
-            "tags": {"db.type": "SQLite", "db.operation": "CREATE"},
-        },
+        exit_of(DATABASE, "SQLite/sqlite3/execute", ":memory:", db__type="SQLite", db__operation="CREATE"),
         "CREATE",
-        {"db.system.name": "sqlite", "db.operation.name": "CREATE", "server.address": ":memory:"},
+        {"db.system.name": "sqlite", "db.operation.name": "CREATE", **at(":memory:")},
     ),
     "cache": (
-        {
-            "kind": EXIT,
-            "layer": CACHE,
-            "name": "Redis/GET",
-            "peer": "127.0.0.1:6379",
-            "tags": {"cache.type": "Redis", "cache.cmd": "GET", "cache.op": "read"},
-        },
+        exit_of(CACHE, "Redis/GET", "127.0.0.1:6379", cache__type="Redis", cache__cmd="GET", cache__op="read"),
         "GET",
-        {
-            "db.system.name": "redis",
-            "db.operation.name": "GET",
-            "cache.op": "read",
-            "server.address": "127.0.0.1",
-            "server.port": 6379,
-        },
+        {"db.system.name": "redis", "db.operation.name": "GET", "cache.op": "read", **at("127.0.0.1", 6379)},
     ),
     "producer": (
-        {
-            "kind": EXIT,
-            "layer": MQ,
-            "component": 40,
-            "name": "Kafka/orders/Producer",
-            "peer": "k1:9092;k2:9092",
-            "tags": {"mq.broker": "k1:9092;k2:9092", "mq.topic": "orders"},
-        },
+        exit_of(MQ, "Kafka/orders/Producer", "k1:9092;k2:9092", 40, mq__broker="k1:9092;k2:9092", mq__topic="orders"),
         "send orders",
-        {
-            "messaging.system": "kafka",
-            "messaging.destination.name": "orders",
-            "messaging.operation.name": "send",
-            "messaging.operation.type": "send",
-            "server.address": "k1",
-            "server.port": 9092,
-        },
+        {**message_of("kafka", "send"), **at("k1", 9092)},
     ),
     "consumer": (
         {
-            "kind": ENTRY,
-            "layer": MQ,
-            "component": 53,
-            "name": "RabbitMQ/Topic//Queue/orders/Consumer",
+            "layer": MQ, "component": 53, "name": "RabbitMQ/Topic//Queue/orders/Consumer",
             "tags": {"mq.broker": "r:5672", "mq.queue": "orders"},
         },
         "process orders",
-        {
-            "messaging.system": "rabbitmq",
-            "messaging.destination.name": "orders",
-            "messaging.operation.name": "process",
-            "messaging.operation.type": "process",
-            "server.address": "r",
-            "server.port": 5672,
-        },
+        {**message_of("rabbitmq", "process"), **at("r", 5672)},
     ),
     "grpc": (
-        {
-            "kind": EXIT,
-            "layer": RPC,
-            "component": 23,
-            "name": "/stock.Stock/Look",
-            "peer": "s:50051",
-            "tags": {"grpc.method": "/stock.Stock/Look", "grpc.url": "s:50051", "grpc.status_code": "NOT_FOUND"},
-        },
+        exit_of(
+            RPC, "/stock.Stock/Look", "s:50051", 23, grpc__method="/stock.Stock/Look", grpc__url="s:50051",
+            grpc__status_code="NOT_FOUND",
+        ),
         "stock.Stock/Look",
         {
-            "rpc.system": "grpc",
-            "rpc.service": "stock.Stock",
-            "rpc.method": "Look",
-            "rpc.grpc.status_code": 5,
-            "server.address": "s",
-            "server.port": 50051,
+            "rpc.system": "grpc", "rpc.service": "stock.Stock", "rpc.method": "Look", "rpc.grpc.status_code": 5,
+            **at("s", 50051),
         },
     ),
     "model": (
-        {
-            "kind": EXIT,
-            "name": "OpenAI/chat/completions",
-            "peer": "api:443",
-            "tags": {"gen_ai.provider.name": "openai", "gen_ai.usage.input_tokens": "11"},
-        },
+        exit_of(
+            HTTP, "OpenAI/chat/completions", "api:443", gen_ai__provider__name="openai",
+            gen_ai__usage__input_tokens="11",
+        ),
         "OpenAI/chat/completions",
-        {
-            "gen_ai.provider.name": "openai",
-            "gen_ai.usage.input_tokens": 11,
-            "server.address": "api",
-            "server.port": 443,
-        },
+        {"gen_ai.provider.name": "openai", "gen_ai.usage.input_tokens": 11, **at("api", 443)},
     ),
     "local": (
         {"kind": LOCAL, "layer": 0, "name": "compute", "tags": {"outcome": "cancelled", "task": "worker"}},
         "compute",
         {"outcome": "cancelled", "task": "worker"},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CONVENTIONS)

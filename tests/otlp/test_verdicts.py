@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from grpclib.const import Status
 
@@ -43,40 +45,34 @@ async def test_every_status_of_grpc() -> None:
     assert {kind for status, (kind, _) in found.items() if status not in _REJECTED} == {AmbiguousError}
 
 
-@pytest.mark.parametrize("status", [Status.UNAVAILABLE, Status.RESOURCE_EXHAUSTED])
-async def test_a_collector_that_names_a_time_gets_the_batch_again(status: Status) -> None:
-    async with client_of("otlp") as client:
-        client.peer.behave = with_retry_info(status, 7)
-        assert described(await client.verdict(numbered(1))) == (RetryableError, 7.0)
-
-
-async def test_a_proxy_that_is_unavailable_leaves_the_outcome_open() -> None:
-    async with client_of("otlp") as client:
+async def test_a_collector_that_names_a_time_gets_the_batch_again_and_a_proxy_without_one_does_not() -> None:
+    async with client_of("otlp", connection_max_age=0.0) as client:
+        for status in (Status.UNAVAILABLE, Status.RESOURCE_EXHAUSTED):
+            client.peer.behave = with_retry_info(status, 7)
+            assert described(await client.verdict(numbered(1))) == (RetryableError, 7.0)
         client.peer.behave = answers.headers([(b":status", b"502")])
         assert described(await client.verdict(numbered(1))) == (AmbiguousError, 0.0)
 
 
+_OVER_HTTP: dict[tuple[Any, ...], tuple[type, float]] = {
+    (200,): (type(None), 0.0),
+    (400,): (RejectedError, 0.0),
+    (401,): (RejectedError, 60.0),
+    (403,): (RejectedError, 60.0),
+    (404,): (RejectedError, 300.0),
+    (429,): (RetryableError, 5.0),
+    (429, "Retry-After: 11"): (RetryableError, 11.0),
+    (503, "Retry-After: 3"): (RetryableError, 3.0),
+    **{(status,): (AmbiguousError, 0.0) for status in (500, 502, 504)},
+}
+
+
 @pytest.mark.one_loop
-@pytest.mark.parametrize(
-    ("status", "headers", "expected"),
-    [
-        (200, (), (type(None), 0.0)),
-        (400, (), (RejectedError, 0.0)),
-        (401, (), (RejectedError, 60.0)),
-        (403, (), (RejectedError, 60.0)),
-        (404, (), (RejectedError, 300.0)),
-        (429, (), (RetryableError, 5.0)),
-        (429, ("Retry-After: 11",), (RetryableError, 11.0)),
-        (503, ("Retry-After: 3",), (RetryableError, 3.0)),
-        (500, (), (AmbiguousError, 0.0)),
-        (502, (), (AmbiguousError, 0.0)),
-        (504, (), (AmbiguousError, 0.0)),
-    ],
-)
-async def test_every_status_of_http(status: int, headers: tuple[str, ...], expected: tuple[type, float]) -> None:
-    async with client_of("otlp-http") as client:
-        client.peer.behave = http_answers.status(status, *headers)
-        assert described(await client.verdict(numbered(1))) == expected
+async def test_every_status_of_http() -> None:
+    async with client_of("otlp-http", connection_max_age=0.0) as client:
+        for status, expected in _OVER_HTTP.items():
+            client.peer.behave = http_answers.status(*status)
+            assert described(await client.verdict(numbered(1))) == expected, status
 
 
 @pytest.mark.parametrize("protocol", TRANSPORTS)
@@ -93,19 +89,19 @@ async def test_partial_success_counts_what_was_refused(protocol: str) -> None:
         assert error.count == 1, "never more than there were"
 
 
+REPLIES = [
+    *(b"", partial("traces", 0), partial("traces", 0, "a warning"), b"\xff\xff", b"\x08\x01"),
+    # texts where numbers belong, and numbers where texts do
+    *(b"\x0a\x02\x10\x05", b"\x0a\x04\x08\x03\x10\x05", b"\x0a\x03\x0a\x01\x05"),
+]
+
+
 @pytest.mark.parametrize("protocol", TRANSPORTS)
-@pytest.mark.parametrize(
-    "reply",
-    [
-        *(b"", partial("traces", 0), partial("traces", 0, "a warning"), b"\xff\xff", b"\x08\x01"),
-        # texts where numbers belong, and numbers where texts do
-        *(b"\x0a\x02\x10\x05", b"\x0a\x04\x08\x03\x10\x05", b"\x0a\x03\x0a\x01\x05"),
-    ],
-)
-async def test_a_success_without_refusals_is_one(protocol: str, reply: bytes) -> None:
+async def test_a_success_without_refusals_is_one(protocol: str) -> None:
     async with client_of(protocol) as client:
-        client.reply(reply)
-        assert await client.verdict(numbered(1)) is None
+        for reply in REPLIES:
+            client.reply(reply)
+            assert await client.verdict(numbered(1)) is None, reply
 
 
 @pytest.mark.parametrize("protocol", TRANSPORTS)

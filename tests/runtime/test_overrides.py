@@ -145,42 +145,28 @@ async def test_a_collector_that_flips_a_setting_gets_few_lines_and_the_last_says
     )
 
     def flip(count: int) -> list[str]:
+        """The lines about so many changes; of an answer without one, where there is none."""
         caplog.clear()
         for _ in range(count):
             number = int(overrides.uuid or 0) + 1
             overrides.follow([settings(str(number), **{SAMPLED: str(number % 2 + 1), PATH: "/a"})])
-        return [each.getMessage() for each in caplog.records]
+        if not count:
+            overrides.follow(())
+        return [each.getMessage().partition("the collector sets it; ")[2] for each in caplog.records]
 
-    said = flip(100)
-    assert said == [
-        "sample_n_per_3_secs is 2 now, as the collector sets it; it was 0",
-        "trace_ignore_path is /a now, as the collector sets it; it was (none)",
-        "sample_n_per_3_secs is 1 now, as the collector sets it; it was 2",
-        "sample_n_per_3_secs is 2 now, as the collector sets it; it was 1",
-    ]
+    assert flip(100) == ["it was 0", "it was (none)", "it was 2", "it was 1"]
     assert overrides.values["sample_n_per_3_secs"] == 1, "each change is in force, said or not"
-    now[0] += 29
-    assert flip(10) == []
-    now[0] += 1
-    caplog.clear()
-    overrides.follow(())  # no change any more, and no answer either
-    assert [each.getMessage() for each in caplog.records] == [
-        "sample_n_per_3_secs is 1 now, as the collector sets it; it changed 107 times since the last line about it"
-    ]
-    now[0] += 29
-    assert flip(1) == []
-    now[0] += 1
-    assert flip(2) == [
-        "sample_n_per_3_secs is 1 now, as the collector sets it; it changed 2 times since the last line about it"
-    ]
-    now[0] += 60
-    caplog.clear()
-    overrides.follow(())
-    assert [each.getMessage() for each in caplog.records] == [
-        "sample_n_per_3_secs is 2 now, as the collector sets it; it changed once more"
-    ]
-    now[0] += 30
-    assert flip(1) == ["sample_n_per_3_secs is 1 now, as the collector sets it; it was 2"]
+    since = "since the last line about it"
+    for seconds, count, said in [
+        (29, 10, []),
+        (1, 0, [f"it changed 107 times {since}"]),
+        (29, 1, []),
+        (1, 2, [f"it changed 2 times {since}"]),
+        (60, 0, ["it changed once more"]),
+        (30, 1, ["it was 2"]),
+    ]:
+        now[0] += seconds
+        assert flip(count) == said
 
 
 async def test_a_command_without_effect_changes_nothing_and_is_counted(caplog: pytest.LogCaptureFixture) -> None:

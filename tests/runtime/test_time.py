@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import anyio
@@ -127,33 +126,6 @@ async def test_a_new_collector_is_found_while_a_heartbeat_still_hangs_on_the_old
 
 
 # -- outages ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("full_rests")
-async def test_attempts_during_an_outage_follow_the_backoff() -> None:
-    diary = Diary()
-    diary.collector.behaviour = unreachable
-    began = anyio.current_time()
-    async with timed(diary.transport):
-        await anyio.sleep(100)
-    attempts = [at for at, _ in diary.since(began) if at < 100]
-    gaps = [later - earlier for earlier, later in pairwise(attempts)]
-    assert gaps[:4] == pytest.approx([1.0, 1.6, 2.56, 4.096], abs=0.01)
-    assert max(gaps) <= 30.05
-
-
-@pytest.mark.gate
-@pytest.mark.usefixtures("full_rests")
-async def test_a_collector_that_comes_back_is_in_use_within_the_cap() -> None:
-    collector = MemoryCollector()
-    collector.behaviour = unreachable
-    async with timed(collector):
-        await anyio.sleep(24 * 3600)
-        collector.behaviour = None
-        record()
-        came_back = anyio.current_time()
-        await collector.wait_until(lambda it: it.count(Signal.SEGMENT) == 1, timeout=60)
-        assert anyio.current_time() - came_back <= 31.0
 
 
 async def test_records_older_than_their_age_are_dropped_as_expired() -> None:

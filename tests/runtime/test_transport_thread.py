@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from random import Random
 from typing import Any, ClassVar
@@ -111,8 +111,24 @@ async def deaf(entered: threading.Event) -> None:
             await asyncio.sleep(3600)
 
 
+@asynccontextmanager
+async def cancelled(thread: TransportThread, function: Callable[..., Any], *args: Any) -> AsyncIterator[None]:
+    """A call that is under way in the block, and is cancelled at its end. It gets an event, to set when it begins."""
+    entered = threading.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(thread.run, function, entered, *args)
+        await wait_for(entered)
+        yield
+        group.cancel_scope.cancel()
+
+
 async def wait_for(event: threading.Event) -> None:
     assert await anyio.to_thread.run_sync(event.wait, PATIENCE)
+
+
+async def forever(entered: threading.Event) -> None:
+    entered.set()
+    await anyio.sleep_forever()
 
 
 async def answer(text: str, seconds: float) -> str:
@@ -145,32 +161,27 @@ class Peer:
 # -- outcomes ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.gate
-async def test_a_result_comes_back(thread: TransportThread) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [None, AmbiguousError("no verdict"), asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt()],
+    ids=repr,
+)
+async def test_an_outcome_comes_back_as_it_is_and_the_thread_goes_on(
+    thread: TransportThread, error: BaseException | None
+) -> None:
     async def add(one: int, other: int) -> tuple[int, str]:
         await asyncio.sleep(0)
+        if error is not None:
+            raise error
         return one + other, threading.current_thread().name
 
-    assert await thread.run(add, 1, 2) == (3, THREAD_NAME)
-
-
-@pytest.mark.parametrize(
-    "error", [AmbiguousError("no verdict"), asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt()], ids=repr
-)
-async def test_an_error_comes_back_as_it_is_and_the_thread_goes_on(
-    thread: TransportThread, error: BaseException
-) -> None:
-    async def fail() -> None:
-        await asyncio.sleep(0)
-        raise error
-
-    async def succeed() -> str:
-        return "well"
-
-    with pytest.raises(type(error)) as caught:
-        await thread.run(fail)
-    assert caught.value is error
-    assert await thread.run(succeed) == "well"
+    if error is None:
+        assert await thread.run(add, 1, 2) == (3, THREAD_NAME)
+    else:
+        with pytest.raises(type(error)) as caught:
+            await thread.run(add, 1, 2)
+        assert caught.value is error
+    assert await thread.run(answer, "well", 0) == "well"
 
 
 async def test_an_error_that_was_raised_leaves_no_cycle(thread: TransportThread) -> None:
@@ -198,9 +209,9 @@ async def test_an_error_that_was_raised_leaves_no_cycle(thread: TransportThread)
 
 
 async def test_a_cancellation_that_is_heard_is_waited_for(problems: list[Mapping[str, Any]]) -> None:
-    entered, ended = threading.Event(), threading.Event()
+    ended = threading.Event()
 
-    async def tidy() -> None:
+    async def tidy(entered: threading.Event) -> None:
         entered.set()
         try:
             await anyio.sleep_forever()
@@ -210,10 +221,8 @@ async def test_a_cancellation_that_is_heard_is_waited_for(problems: list[Mapping
             ended.set()
 
     async with open_thread(loop_notifier(), PATIENCE, problems.append) as thread:
-        async with anyio.create_task_group() as group:
-            group.start_soon(thread.run, tidy)
-            await wait_for(entered)
-            group.cancel_scope.cancel()
+        async with cancelled(thread, tidy):
+            pass
         assert ended.is_set()
     assert problems == []
 
@@ -242,32 +251,19 @@ async def test_a_call_that_is_cancelled_at_once_has_not_begun(thread: TransportT
 
 
 @pytest.mark.gate
-async def test_a_call_that_was_left_behind_takes_no_processor_time(thread: TransportThread) -> None:
+async def test_a_cancellation_that_is_swallowed_leaves_the_call_behind(opened: Open) -> None:
     async def used() -> float:
         return time.thread_time()
 
-    async with anyio.create_task_group() as group:
-        entered = threading.Event()
-        group.start_soon(thread.run, deaf, entered)
-        await wait_for(entered)
-        group.cancel_scope.cancel()
-    before = await thread.run(used)
-    await thread.run(asyncio.sleep, 0.3)
-    assert await thread.run(used) - before < 0.1
-
-
-@pytest.mark.gate
-async def test_a_cancellation_that_is_swallowed_leaves_the_call_behind(opened: Open) -> None:
-    entered = threading.Event()
     async with opened() as thread:
-        async with anyio.create_task_group() as group:
-            group.start_soon(thread.run, deaf, entered)
-            await wait_for(entered)
+        async with cancelled(thread, deaf):
             watch = Stopwatch()
-            group.cancel_scope.cancel()
         assert watch.seconds >= CALL_END * 0.9
         assert watch.own_seconds < CALL_END + SLACK
         assert await thread.run(answer, "others go on", 0) == "others go on"
+        before = await thread.run(used)
+        await thread.run(asyncio.sleep, 0.3)
+        assert await thread.run(used) - before < 0.1, "it takes no processor time"
         watch = Stopwatch()
     assert watch.own_seconds < SLACK, "it had its moment, and does not get another"
     assert threads() == []
@@ -278,10 +274,10 @@ async def test_a_cancellation_that_is_swallowed_leaves_the_call_behind(opened: O
 async def test_the_outcome_of_what_was_left_behind_is_not_reported(
     thread: TransportThread, fails: bool, problems: list[Mapping[str, Any]]
 ) -> None:
-    entered, let_go, ended = threading.Event(), asyncio.Event(), threading.Event()
+    let_go, ended = asyncio.Event(), threading.Event()
     loops: list[asyncio.AbstractEventLoop] = []
 
-    async def late() -> str:
+    async def late(entered: threading.Event) -> str:
         loops.append(asyncio.get_running_loop())
         entered.set()
         while not let_go.is_set():
@@ -292,10 +288,8 @@ async def test_the_outcome_of_what_was_left_behind_is_not_reported(
             raise AmbiguousError("too late")
         return "too late"
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(thread.run, late)
-        await wait_for(entered)
-        group.cancel_scope.cancel()
+    async with cancelled(thread, late):
+        pass
     assert not ended.is_set()
     loops[0].call_soon_threadsafe(let_go.set)
     await wait_for(ended)
@@ -364,62 +358,44 @@ async def keep_connection(port: int) -> None:
     kept[:] = await asyncio.get_running_loop().create_connection(asyncio.Protocol, "127.0.0.1", port)
 
 
-async def test_a_connection_that_is_open_at_the_end_is_aborted(opened: Open) -> None:
+async def test_what_is_left_at_the_end_is_aborted_and_runs_through_its_finally(opened: Open) -> None:
     """The test does not see a ResourceWarning, which is an error in here."""
-    async with Peer() as peer, opened() as thread:
-        await thread.run(keep_connection, peer.port)
-    assert kept[0].is_closing()
-    kept.clear()
-    gc.collect()
-
-
-async def test_whatever_hangs_at_the_end_runs_through_its_finally(opened: Open) -> None:
     closed: list[str] = []
 
-    async def hang(name: str) -> None:
+    async def hang() -> None:
         try:
             await deaf(threading.Event())
         finally:
-            closed.append(f"{name} in {threading.current_thread().name}")
-
-    async def begin() -> None:
-        kept.append(asyncio.ensure_future(hang("task")))
-        await asyncio.sleep(0)
-
-    async with opened() as thread:
-        await thread.run(begin)
-        watch = Stopwatch()
-    assert watch.own_seconds < SLACK
-    assert closed == [f"task in {THREAD_NAME}"]
-    kept.clear()
-
-
-async def test_asynchronous_generators_are_closed(opened: Open) -> None:
-    closed: list[str] = []
+            closed.append(f"task in {threading.current_thread().name}")
 
     async def numbers() -> AsyncGenerator[int]:
         try:
             yield 1
         finally:
             await asyncio.sleep(0)
-            closed.append(threading.current_thread().name)
+            closed.append(f"generator in {threading.current_thread().name}")
 
-    async def begin() -> None:
-        kept.append(numbers())
-        await kept[0].__anext__()
+    async def begin(port: int) -> None:
+        await keep_connection(port)
+        kept.extend([asyncio.ensure_future(hang()), numbers()])
+        await kept[-1].__anext__()
 
-    async with opened() as thread:
-        await thread.run(begin)
-    assert closed == [THREAD_NAME]
+    async with Peer() as peer:
+        async with opened() as thread:
+            await thread.run(begin, peer.port)
+            watch = Stopwatch()
+        assert watch.own_seconds < SLACK
+    assert kept[0].is_closing()
+    assert sorted(closed) == [f"generator in {THREAD_NAME}", f"task in {THREAD_NAME}"]
     kept.clear()
+    gc.collect()
 
 
 async def test_a_call_that_the_end_cuts_off_is_ambiguous_and_one_after_it_has_not_begun(opened: Open) -> None:
     entered, errors = threading.Event(), list[BaseException]()
 
     async def wait() -> None:
-        entered.set()
-        await anyio.sleep_forever()
+        await forever(entered)
 
     async def call(thread: TransportThread) -> None:
         try:
@@ -599,26 +575,17 @@ class TestForks:
     pytestmark = FORKS
 
     async def test_a_child_waits_for_nothing_and_touches_nothing(self, opened: Open) -> None:
-        entered = threading.Event()
-
-        async def wait() -> None:
-            entered.set()
-            await anyio.sleep_forever()
-
         def child() -> None:
             assert threads() == []
             # neither of them is ever suspended
             with pytest.raises(RetryableError):
-                runner.run(wait).send(None)
+                runner.run(forever, threading.Event()).send(None)
             with pytest.raises(StopIteration):
                 runner.end().send(None)
 
-        async with opened() as runner, anyio.create_task_group() as group:
-            group.start_soon(runner.run, wait)
-            await wait_for(entered)
+        async with opened() as runner, cancelled(runner, forever):
             await anyio.to_thread.run_sync(in_a_child, child)
             assert await runner.run(answer, "unhurt", 0) == "unhurt"
-            group.cancel_scope.cancel()
 
 
 ENDS = """

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 from kit import answers, http_answers
-from kit.client import Client as GrpcClient
-from kit.client import grpc_client
+from kit.client import Sender
+from kit.each import CLIENTS
 from kit.h2_peer import H2Peer, message
-from kit.http_client import Client as HttpClient
-from kit.http_client import http_client
 from kit.http_peer import HttpPeer
 from swagent.abc import Instance
 from swagent.errors import DeliveryError
@@ -21,24 +20,21 @@ INSTANCE = Instance("shop", "shop@host", ())
 class Talker:
     """A transport, and the calls that a collector may answer with commands."""
 
-    def __init__(self, client: GrpcClient | HttpClient) -> None:
+    def __init__(self, client: Sender) -> None:
         self._client = client
 
     async def outcomes(self) -> list[DeliveryError | None]:
         """A batch, the properties and a heartbeat: what became of each."""
+        transport = self._client.transport
         return [
             await self._client.verdict(),
-            *[await self._report(name) for name in ("report_properties", "keep_alive")],
+            await self._report(transport.report_properties),
+            await self._report(transport.keep_alive),
         ]
 
-    async def _report(self, name: str) -> DeliveryError | None:
-        client = self._client
-        call = getattr(client.transport, name)
+    async def _report(self, call: Callable[..., Any]) -> DeliveryError | None:
         try:
-            if isinstance(client, GrpcClient):
-                await client.run(call, INSTANCE)
-            else:
-                await call(INSTANCE)
+            await self._client.run(call, INSTANCE)
         except DeliveryError as error:
             return error
         return None
@@ -59,6 +55,5 @@ def peer_answering(transport: str, reply: bytes) -> Generator[str]:
 @asynccontextmanager
 async def talker(transport: str, address: str) -> AsyncGenerator[Talker]:
     """A transport that is watched: nothing may reach the application's handlers, and nothing may be left."""
-    make = grpc_client if transport == "grpc" else http_client
-    async with make(address, request_timeout=5.0) as client:
+    async with CLIENTS[transport](address, request_timeout=5.0) as client:
         yield Talker(client)
