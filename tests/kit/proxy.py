@@ -19,8 +19,8 @@ from typing import Literal
 from .servers import TcpServer
 from .toxics import Pipe, Toxics, reset
 
-Ending = Literal["reset", "end", "half", "hole"]
-"""The end of a connection that has carried its limit: RST; FIN both ways; FIN the way that is full; silence."""
+Ending = Literal["reset", "end", "half"]
+"""The end of a connection that has carried its limit: RST; FIN both ways; FIN the way that is full."""
 # Seconds that a client may take to hang up after it saw the end.
 _GOODBYE = 1.0
 
@@ -45,11 +45,10 @@ class Proxy(TcpServer):
     :ivar ending: how a connection ends that has carried its limit
     """
 
-    def __init__(self, target: int, *, host: str = "127.0.0.1", port: int = 0, seed: int = 0) -> None:
+    def __init__(self, target: int, *, host: str = "127.0.0.1", port: int = 0) -> None:
         """
         :param target: the server's port
         :param port: where to listen; 0: any
-        :param seed: of the jitter
         """
         super().__init__(host)
         self.up = Toxics()
@@ -57,7 +56,7 @@ class Proxy(TcpServer):
         self.ending: Ending = "reset"
         self._port = port
         self._target = target
-        self._random = Random(seed)
+        self._random = Random(0)
         self._links: set[_Link] = set()
 
     def set(self, ending: Ending | None = None, **values: float | None) -> None:
@@ -135,10 +134,8 @@ class Proxy(TcpServer):
             link.down.end()
             # closed with something unread, the kernel would send RST
             await asyncio.wait_for(_swallow(link), _GOODBYE)
-        elif self.ending == "half":
-            full.end()
-            await full.swallow()
         else:
+            full.end()
             await full.swallow()
 
 

@@ -51,15 +51,3 @@ def batch(offset: int) -> list[bytes]:
 def offsets(direction: str) -> range:
     """Through preface, settings, headers, data and beyond."""
     return range(420) if direction == "up" else range(160)
-
-
-@covers("F07", "grpc")
-async def test_next_call_after_each_cut() -> None:
-    with H2Peer(confirm) as peer, Proxy(peer.port) as proxy:
-        for offset in range(1, 300, 43):
-            async with grpc_client(proxy.address) as client:
-                proxy.up.limit = offset
-                assert isinstance(await client.verdict(*batch(offset)), (AmbiguousError, RetryableError))
-                proxy.up.limit = None
-                assert await client.verdict(b"whole") is None
-        assert peer.records.count(b"whole") == 7

@@ -22,6 +22,7 @@ from kit import answers, http_answers
 from kit.h2_peer import H2Peer
 from kit.http_peer import HttpPeer
 from kit.kafka_broker import KafkaBroker
+from kit.servers import TcpServer
 from swagent.collector.store.protocol import described
 from swagent.collector.store.wire_check import check
 from swagent.signals import Signal
@@ -43,12 +44,20 @@ class Taker:
     """The records that came, and the settings to send them here.
 
     :ivar settings: the settings of a `Config` that reports here
+    :ivar server: where they came to
     :ivar heard: every byte that came: heads, bodies, keys
+    :ivar payloads: the records of a signal; of HTTP, whole arrays
     """
 
     settings: Mapping[str, Any]
+    server: TcpServer
     heard: Callable[[], bytes]
-    _records: Callable[[Signal], Sequence[bytes | Mapping[str, Any]]]
+    payloads: Callable[[Signal], Sequence[bytes]]
+
+    def _records(self, signal: Signal) -> list[Any]:
+        if self.settings["protocol"] != "http":
+            return list(self.payloads(signal))
+        return [record for array in self.payloads(signal) for record in json.loads(array, parse_constant=_refuse)]
 
     @property
     def segments(self) -> list[messages.SegmentObject]:
@@ -110,50 +119,48 @@ def texts_of(message: Any) -> Iterator[str]:
 
 
 @contextmanager
-def taker_of(transport: str) -> Iterator[Taker]:
+def taker_of(transport: str, port: int = 0) -> Iterator[Taker]:
     """A collector that takes records over this transport, for as long as the block lasts."""
-    with {"grpc": _grpc, "http": _http, "kafka": _kafka}[transport]() as taker:
+    taker = {"grpc": _grpc, "http": _http, "kafka": _kafka}[transport]()
+    taker.server._port = port
+    with taker.server as server:
+        where = "kafka_bootstrap_servers" if transport == "kafka" else "collector"
+        taker.settings = {"protocol": transport, where: server.address}
         yield taker
 
 
-@contextmanager
-def _grpc() -> Iterator[Taker]:
-    with H2Peer(answers.confirm) as peer:
-        yield Taker(
-            {"protocol": "grpc", "collector": peer.address},
-            lambda: b"".join(repr(call.headers).encode() + bytes(call.body) for call in peer.calls),
-            lambda signal: [
-                record
-                for call in peer.calls
-                if call.headers[b":path"] == _GRPC_PATHS[signal]
-                for record in call.messages
-            ],
-        )
+def _grpc() -> Taker:
+    peer = H2Peer(answers.confirm)
+    return Taker(
+        {},
+        peer,
+        lambda: b"".join(repr(call.headers).encode() + bytes(call.body) for call in peer.calls),
+        lambda signal: [
+            record for call in peer.calls if call.headers[b":path"] == _GRPC_PATHS[signal] for record in call.messages
+        ],
+    )
 
 
-@contextmanager
-def _http() -> Iterator[Taker]:
-    with HttpPeer(http_answers.confirm) as peer:
-        yield Taker(
-            {"protocol": "http", "collector": peer.address},
-            lambda: b"".join(repr((call.path, call.headers)).encode() + bytes(call.body) for call in peer.calls),
-            lambda signal: [
-                record
-                for call in peer.calls
-                if call.path == _HTTP_PATHS.get(signal)
-                for record in json.loads(call.body, parse_constant=_refuse)
-            ],
-        )
+def _http() -> Taker:
+    peer = HttpPeer(http_answers.confirm)
+    return Taker(
+        {},
+        peer,
+        lambda: b"".join(repr((call.path, call.headers)).encode() + bytes(call.body) for call in peer.calls),
+        lambda signal: [
+            bytes(call.body) for call in peer.calls if call.path == _HTTP_PATHS.get(signal) and call.is_complete
+        ],
+    )
 
 
-@contextmanager
-def _kafka() -> Iterator[Taker]:
-    with KafkaBroker() as broker:
-        yield Taker(
-            {"protocol": "kafka", "kafka_bootstrap_servers": broker.address},
-            lambda: b"".join(key + value for records in broker.records.values() for key, value in records),
-            lambda signal: [value for _, value in broker.records[_TOPICS[signal]]],
-        )
+def _kafka() -> Taker:
+    broker = KafkaBroker()
+    return Taker(
+        {},
+        broker,
+        lambda: b"".join(key + value for records in broker.records.values() for key, value in records),
+        lambda signal: [value for _, value in broker.records[_TOPICS[signal]]],
+    )
 
 
 def _refuse(constant: str) -> Any:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from faults.covering import each_cell
 from faults.processes.endings import logged_as_lost
+from faults.programs import run_app
 from kit.sinks import sink_of
 
 APP = Path(__file__).with_name("ending_app.py")
@@ -45,7 +41,7 @@ ON_ASYNCIO = {**ENDINGS, "close_loop": (0, RECORDS, 0)}
 def test_a_program_that_ends_without_leaving_its_agent(transport: str, backend: str, tmp_path: Path) -> None:
     endings = ENDINGS if backend == "trio" else ON_ASYNCIO
     with sink_of(transport) as sink:
-        table = run(backend, tmp_path, list(endings), sink.environ)
+        table, _ = run_app(APP, backend, str(tmp_path), *endings, environ=sink.environ, options=("-X", "dev"))
         arrived = {ending: sink.instances[row["instance"]] for ending, row in table.items()}
     for ending, (code, records, tracebacks) in endings.items():
         row = table[ending]
@@ -70,13 +66,3 @@ def lost_in_time(said: str, gone_at: float) -> Counter[str]:
     over = re.search(r"over at (\S+)", said)
     assert over is not None, said
     return logged_as_lost(said) if gone_at - float(over[1]) >= CANCELLED else Counter()
-
-
-def run(backend: str, folder: Path, endings: list[str], environ: dict[str, str]) -> dict[str, dict[str, Any]]:
-    command = [sys.executable, "-X", "dev", str(APP), backend, str(folder), *endings]
-    done = subprocess.run(
-        command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    table: dict[str, dict[str, Any]] = json.loads(done.stdout)
-    return table

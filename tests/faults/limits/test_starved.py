@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from faults.covering import each_cell
+from faults.programs import run_app
 from kit.sinks import sink_of
 from swagent.signals import MIB
 
@@ -29,13 +25,7 @@ def test_a_machine_with_nothing_to_spare(transport: str, backend: str) -> None:
     with sink_of(transport) as sink:
         # by a name, which takes a thread to look up
         environ = {name: value.replace("127.0.0.1", "localhost") for name, value in sink.environ.items()}
-        command = [sys.executable, str(APP), backend]
-        done = subprocess.run(
-            command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=120, check=False
-        )
-    print(done.stdout, done.stderr)
-    assert done.returncode == 0
-    found: dict[str, Any] = json.loads(done.stdout)
+        found, said = run_app(APP, backend, environ=environ)
     for lack in ("descriptors", "threads"):
         assert found[lack] == {"waiting": RECORDS, "recovered": True, "confirmed": RECORDS}, lack
     outage = found["outage"]
@@ -45,4 +35,4 @@ def test_a_machine_with_nothing_to_spare(transport: str, backend: str) -> None:
     assert outage["held"] <= BOUND
     assert outage["grown"] <= BOUND + FIXED
     assert sink.ids.total() == len(sink.ids) == 2 * RECORDS
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in said

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
 import psutil
 
+from faults.data.taking import Taker, taker_of
 from kit.client import until
-from kit.http_answers import confirm
-from kit.http_peer import Call, HttpPeer
-from kit.kafka_broker import KafkaBroker
-from kit.loop_thread import LoopThread
-from kit.servers import Startable, collector_thread
 from runtime.worlds import SEGMENTS_ONLY, config, unreachable
 from swagent import Agent
-from swagent.collector.server import Collector
-from swagent.collector.store.records import Record
-from swagent.collector.store.trace_records import Segment
 from swagent.config import Config
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
@@ -73,11 +66,10 @@ class MemoryWorld:
 class ServerWorld:
     """A server in a thread, behind a real transport."""
 
-    def __init__(self, server: Startable, thread: LoopThread, arrived: Callable[[], Iterable[bytes]], **settings: Any):
-        self._server = server
-        self._thread = thread
-        self._settings = settings
-        self.arrived = arrived
+    def __init__(self, taker: Taker) -> None:
+        self._taker = taker
+        self._server = taker.server
+        self._thread = taker.server.thread
         self._is_up = True
         self._known: set[int] = set()
 
@@ -87,7 +79,7 @@ class ServerWorld:
         self._known = self._connections()
 
     def agent(self) -> Agent:
-        return Agent(lively(**{"collector": self._server.address, "request_timeout": 0.5, **self._settings}))
+        return Agent(lively(request_timeout=0.5, **self._taker.settings))
 
     async def wait_noted(self) -> None:
         """A heartbeat or two, and as many reports of meters."""
@@ -101,6 +93,9 @@ class ServerWorld:
             yield
         finally:
             self._start()
+
+    def arrived(self) -> Iterable[bytes]:
+        return self._taker.payloads(Signal.SEGMENT)
 
     async def check_let_go(self) -> None:
         """No connection of ours is left; the kernel may take a moment."""
@@ -125,47 +120,8 @@ class ServerWorld:
 @contextmanager
 def world_of(transport: str) -> Iterator[ServerWorld]:
     """A world behind one of the real transports, for as long as the block lasts."""
-    with {"grpc": _grpc, "http": _http, "kafka": _kafka}[transport]() as world:
-        yield world
-
-
-@contextmanager
-def _grpc() -> Iterator[ServerWorld]:
-    arrived: list[bytes] = []
-
-    def note(record: Record) -> None:
-        if isinstance(record, Segment):
-            arrived.append(record.spans[0].operation.encode())
-
-    with _port() as port, collector_thread(Collector(port=port)) as (collector, thread):
-        collector.store.subscribe(note)
-        yield ServerWorld(collector, thread, lambda: arrived, protocol="grpc")
-
-
-@contextmanager
-def _http() -> Iterator[ServerWorld]:
-    arrived: list[bytes] = []
-
-    async def answer(call: Call) -> None:
-        if call.path == "/v3/segments" and call.is_complete:
-            arrived.append(bytes(call.body))
-        await confirm(call)
-
-    peer = HttpPeer(answer)
-    with _port() as peer._port, peer:
-        yield ServerWorld(peer, peer.thread, lambda: arrived, protocol="http")
-
-
-@contextmanager
-def _kafka() -> Iterator[ServerWorld]:
-    broker = KafkaBroker()
-
-    def arrived() -> Iterable[bytes]:
-        return [value for _, value in broker.records["skywalking-segments"]]
-
-    with _port() as broker._port, broker:
-        settings = {"protocol": "kafka", "kafka_bootstrap_servers": (broker.address,)}
-        yield ServerWorld(broker, broker.thread, arrived, **settings)
+    with _port() as port, taker_of(transport, port) as taker:
+        yield ServerWorld(taker)
 
 
 @contextmanager

@@ -36,12 +36,6 @@ def test_says_what_it_is() -> None:
     assert kind.runtimes == {"asyncio", "trio"}
 
 
-def test_is_found_by_its_name() -> None:
-    from swagent.runtime.transport_choice import find_transport
-
-    assert find_transport(Config(service="checked", protocol="http")) is HttpTransport
-
-
 @pytest.mark.one_loop
 @pytest.mark.parametrize(
     ("signal", "path"), [(Signal.SEGMENT, "/v3/segments"), (Signal.LOG, "/v3/logs"), (Signal.EVENT, "/v3/events")]
