@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Sequence
+from typing import Any
 
 from grpclib.const import Status
 from h2.errors import ErrorCodes
 from hyperframe.frame import Frame, GoAwayFrame, RstStreamFrame
 
-from .h2_peer import Behaviour, Call, Header, message
+from .h2_peer import Call, Header, message
+from .servers import Behaviour
 
 OK_HEAD: list[Header] = [(b":status", b"200"), (b"content-type", b"application/grpc")]
 
@@ -35,14 +37,14 @@ async def confirm(call: Call) -> None:
     await call.head(OK_HEAD).data(message(b"")).head(trailers(0), end=True).send()
 
 
-async def silent(call: Call) -> None:
+async def silent(call: Any) -> None:
     """No answer at all."""
 
 
 def first(*behaviours: Behaviour) -> Behaviour:
     """One behaviour after the other."""
 
-    async def behave(call: Call) -> None:
+    async def behave(call: Any) -> None:
         for each in behaviours:
             await each(call)
 
@@ -172,11 +174,11 @@ def raw(data: bytes) -> Behaviour:
     return lambda call: call.link.write(data)
 
 
-async def hang_up(call: Call) -> None:
+async def hang_up(call: Any) -> None:
     """FIN, after all that was written."""
     call.link.hang_up()
 
 
-async def abort(call: Call) -> None:
+async def abort(call: Any) -> None:
     """RST."""
     call.link.abort()

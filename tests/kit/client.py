@@ -32,13 +32,15 @@ class Sender:
     :ivar run: runs a function where the transport lives
     """
 
+    RECORD = b"record"
+
     def __init__(self, transport: Any, run: Runner) -> None:
         self.transport = transport
         self.run = run
 
     async def send(self, *records: bytes, signal: Signal = Signal.SEGMENT) -> None:
         """Send one batch."""
-        await self.run(self.transport.send, signal, records or (self.numbered(1),))
+        await self.run(self.transport.send, signal, records or (self.RECORD,))
 
     async def verdict(self, *records: bytes, signal: Signal = Signal.SEGMENT) -> DeliveryError | None:
         """Send one batch, and return the verdict on it: None for confirmed."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import struct
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -24,7 +24,7 @@ from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes, Settings
 from typing_extensions import Self
 
-from .servers import TcpServer
+from .servers import Behaviour, TcpServer
 
 Header = tuple[bytes, bytes]
 _PREFIX = struct.Struct(">?I")
@@ -194,9 +194,6 @@ class Call:
     async def send(self) -> None:
         """Write what is queued, in one piece."""
         await self.link.flush()
-
-
-Behaviour = Callable[[Call], Awaitable[None]]
 
 
 class H2Peer(TcpServer):

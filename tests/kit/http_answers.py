@@ -1,10 +1,12 @@
-"""How an `HttpPeer` behaves: each a function of one call. `first(...)` puts them one after the other."""
+"""How an `HttpPeer` behaves: each a function of one call. Those that any peer knows are of `kit.answers`."""
 
 from __future__ import annotations
 
-import asyncio
+from kit.answers import abort, first, hang_up, late, raw, silent
+from kit.http_peer import Call
+from kit.servers import Behaviour
 
-from kit.http_peer import Behaviour, Call
+__all__ = ["abort", "answer", "confirm", "endless", "first", "hang_up", "head", "late", "raw", "silent", "status"]
 
 
 def answer(status: int, *headers: str, body: bytes = b"[]") -> bytes:
@@ -18,11 +20,6 @@ def head(*headers: str) -> bytes:
     return "\r\n".join(["HTTP/1.1 200 OK", *headers, "", ""]).encode()
 
 
-def raw(data: bytes) -> Behaviour:
-    """Any bytes."""
-    return lambda call: call.link.write(data)
-
-
 def status(code: int, *headers: str) -> Behaviour:
     """An answer with a status."""
     # these never have a body
@@ -30,35 +27,6 @@ def status(code: int, *headers: str) -> Behaviour:
 
 
 confirm = status(200)
-
-
-async def silent(call: Call) -> None:
-    """No answer at all."""
-
-
-async def hang_up(call: Call) -> None:
-    """FIN, after all that was written."""
-    call.link.hang_up()
-
-
-async def abort(call: Call) -> None:
-    """RST."""
-    call.link.abort()
-
-
-def late(seconds: float) -> Behaviour:
-    """A pause."""
-    return lambda call: asyncio.sleep(seconds)
-
-
-def first(*behaviours: Behaviour) -> Behaviour:
-    """One behaviour after the other."""
-
-    async def behave(call: Call) -> None:
-        for each in behaviours:
-            await each(call)
-
-    return behave
 
 
 def endless(begin: bytes, chunk: bytes) -> Behaviour:

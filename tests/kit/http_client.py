@@ -19,6 +19,8 @@ from swagent_transports.http import HttpTransport
 class Client(Sender):
     """One in this very loop."""
 
+    RECORD = b'{"traceId":"1"}'
+
     def numbered(self, number: int) -> bytes:
         return numbered(number)
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import h11
 
-from kit.servers import TcpServer
+from kit.servers import Behaviour, TcpServer
 
 
 class Link:
@@ -93,9 +92,6 @@ class Call:
     def json(self) -> Any:
         """The request's body, parsed."""
         return json.loads(self.body)
-
-
-Behaviour = Callable[[Call], Awaitable[None]]
 
 
 class HttpPeer(TcpServer):

@@ -9,9 +9,10 @@ from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
+from kit.servers import Behaviour
+
 from . import answers, http_answers
-from .h2_peer import Behaviour, Call, H2Peer, message
-from .http_peer import Behaviour as HttpBehaviour
+from .h2_peer import Call, H2Peer, message
 from .http_peer import HttpPeer
 
 _PACKAGE = "/opentelemetry.proto.collector"
@@ -51,7 +52,7 @@ def grpc_reply(payload: bytes) -> Behaviour:
     return behave
 
 
-def http_reply(payload: bytes) -> HttpBehaviour:
+def http_reply(payload: bytes) -> Behaviour:
     """A success with a reply."""
     return http_answers.raw(http_answers.answer(200, "Content-Type: application/x-protobuf", body=payload))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 from typing_extensions import Self
 
@@ -19,6 +19,9 @@ from swagent.collector.listening import accept_no_more
 from swagent.collector.server import Collector
 
 from .loop_thread import LoopThread
+
+Behaviour = Callable[[Any], Awaitable[None]]
+"""What a peer does with a call: see `kit.answers` and `kit.http_answers`."""
 
 
 class Startable(Protocol):

@@ -7,8 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -55,7 +55,11 @@ def test_in_the_child_the_agent_is_inert_and_the_parents_is_unhurt(collector: Me
     assert len(set(collector.records[Signal.SEGMENT])) == 3
 
 
-def test_the_child_may_start_an_agent_of_its_own(collector: MemoryCollector) -> None:
+@pytest.mark.parametrize("amid", [nullcontext, lambda: local_span("request")], ids=["idle", "amid a span"])
+def test_the_child_may_start_an_agent_of_its_own(
+    collector: MemoryCollector, amid: Callable[[], AbstractContextManager[object]]
+) -> None:
+    """And its spans join no segment that was open at the fork."""
     agent = started()
 
     def child() -> None:
@@ -66,8 +70,9 @@ def test_the_child_may_start_an_agent_of_its_own(collector: MemoryCollector) -> 
         assert outcome(own) == {"confirmed": 4}
         assert collector.count(Signal.SEGMENT) == 4
 
-    in_a_child(child)
-    record(1)
+    with amid():
+        in_a_child(child)
+        record(1)
     swagent.stop()
     assert outcome(agent) == {"confirmed": 1}
 
@@ -76,23 +81,6 @@ def test_a_span_that_was_open_at_the_fork_ends_quietly_in_the_child(collector: M
     agent = started()
     with local_span("outer") as span:
         in_a_child(span.stop)
-    swagent.stop()
-    assert outcome(agent) == {"confirmed": 1}
-
-
-def test_a_span_of_the_child_joins_no_segment_that_was_open_at_the_fork(collector: MemoryCollector) -> None:
-    agent = started()
-
-    def child() -> None:
-        collector.records[Signal.SEGMENT].clear()
-        own = started()
-        record(2)
-        swagent.stop()
-        assert outcome(own) == {"confirmed": 2}
-
-    with local_span("request"):
-        in_a_child(child)
-        record(1)
     swagent.stop()
     assert outcome(agent) == {"confirmed": 1}
 

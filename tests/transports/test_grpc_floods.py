@@ -36,8 +36,9 @@ from faults.covering import covers
 from kit import answers
 from kit.answers import confirm, first
 from kit.client import AT_ONCE, REQUEST_TIMEOUT, grpc_client, until
-from kit.h2_peer import Behaviour, Call, H2Peer, message
+from kit.h2_peer import Call, H2Peer, message
 from kit.memory import MIB, takes_at_most
+from kit.servers import Behaviour
 from swagent.errors import AmbiguousError
 from swagent_transports._grpclib_slices import MAX_HEAD, SLICE_STEPS, SlicedFrames
 

@@ -22,7 +22,8 @@ from faults.covering import covers
 from kit import answers
 from kit.answers import OK_HEAD, at_once, confirm, first, frame, raw
 from kit.client import AT_ONCE, grpc_client, until
-from kit.h2_peer import Behaviour, Call, H2Peer, message
+from kit.h2_peer import Call, H2Peer, message
+from kit.servers import Behaviour
 from swagent.errors import AmbiguousError
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,8 @@ from h2.settings import SettingCodes
 from faults.covering import covers
 from kit import answers
 from kit.client import Client, grpc_client
-from kit.h2_peer import Behaviour, Call, H2Peer
+from kit.h2_peer import Call, H2Peer
+from kit.servers import Behaviour
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 
 pytestmark = pytest.mark.anyio

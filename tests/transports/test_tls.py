@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import ssl
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import anyio
 import pytest
 from hyperframe.frame import PingFrame
 
+import swagent_transports
 from faults.covering import covers
 from kit import answers, http_answers
 from kit.answers import confirm
@@ -18,10 +21,10 @@ from kit.certificates import Certificates
 from kit.client import AT_ONCE
 from kit.each import CLIENTS, PEERS
 from kit.h2_peer import H2Peer
-from kit.http_peer import Behaviour, HttpPeer
+from kit.http_peer import HttpPeer
 from kit.kafka_peer import KafkaPeer
 from kit.old_tls import REFUSED, OldTls, reason_of
-from kit.servers import Parrot
+from kit.servers import Behaviour, Parrot
 from kit.stopwatch import Stopwatch
 from swagent.config import Config
 from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RetryableError
@@ -309,3 +312,10 @@ def test_unusable_client_key_is_said_at_start(certificates: Certificates, tmp_pa
             client_context(Config(service="checked", tls_cert=chain, tls_key=other))
         assert caught.value.name == "tls_cert"
     client_context(Config(service="checked", tls_cert=chain, tls_key=key))
+
+
+def test_no_module_holds_a_context_class_of_its_own() -> None:
+    names = [each.name for each in pkgutil.iter_modules(swagent_transports.__path__)]
+    assert "_grpclib" in names
+    modules = [import_module(f"swagent_transports.{name}") for name in names]
+    assert [module.__name__ for module in modules if ssl.SSLContext in vars(module).values()] == []

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import anyio
 import pytest
 
 from faults.covering import covers, each_cell
 from faults.network.lines import PATIENCE, Line, agent_for, confirm_one, record, wait_for
-from kit.answers import confirm as confirm_grpc
+from kit import answers, http_answers
 from kit.h2_peer import Call as GrpcCall
 from kit.h2_peer import H2Peer
-from kit.http_answers import confirm as confirm_http
-from kit.http_peer import Call as HttpCall
 from kit.http_peer import HttpPeer
-from kit.servers import Parrot
+from kit.servers import Behaviour, Parrot
 from kit.stopwatch import Stopwatch
 from swagent.ledger import SignalStatistics
 
@@ -26,20 +25,15 @@ pytestmark = pytest.mark.anyio
 ON_A_BUSY_MACHINE = 3.0
 
 
-async def grpc_probes_only(call: GrpcCall) -> None:
+def probes_only(confirm: Behaviour) -> Behaviour:
     """The heartbeat is answered, and records are not."""
-    if b"Management" in call.headers[b":path"]:
-        await confirm_grpc(call)
 
+    async def behave(call: Any) -> None:
+        path = call.headers[b":path"].decode() if isinstance(call, GrpcCall) else call.path
+        if "management" in path.lower():
+            await confirm(call)
 
-async def http_probes_only(call: HttpCall) -> None:
-    """The heartbeat is answered, and records are not."""
-    if "management" in call.path:
-        await confirm_http(call)
-
-
-async def silent(_: object) -> None:
-    """No answer at all."""
+    return behave
 
 
 @contextmanager
@@ -51,13 +45,13 @@ def silent_peers() -> Iterator[dict[tuple[str, str], str]]:
             ("grpc", "only listens"): enter(Parrot()).address,
             ("http", "only listens"): enter(Parrot()).address,
             ("kafka", "only listens"): enter(Parrot()).address,
-            ("grpc", "greets"): enter(H2Peer(silent)).address,
-            ("http", "reads"): enter(HttpPeer(silent)).address,
+            ("grpc", "greets"): enter(H2Peer(answers.silent)).address,
+            ("http", "reads"): enter(HttpPeer(http_answers.silent)).address,
             ("http", "begins an answer"): enter(Parrot(b"HTTP/1.1 ")).address,
             ("grpc", "begins a greeting"): enter(Parrot(b"\0\0")).address,
             ("kafka", "begins an answer"): enter(Parrot(b"\0\0\0")).address,
-            ("grpc", "answers probes only"): enter(H2Peer(grpc_probes_only)).address,
-            ("http", "answers probes only"): enter(HttpPeer(http_probes_only)).address,
+            ("grpc", "answers probes only"): enter(H2Peer(probes_only(answers.confirm))).address,
+            ("http", "answers probes only"): enter(HttpPeer(probes_only(http_answers.confirm))).address,
         }
 
 

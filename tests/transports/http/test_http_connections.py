@@ -17,8 +17,8 @@ from kit import http_answers as answers
 from kit.client import AT_ONCE, until
 from kit.http_answers import confirm, first
 from kit.http_client import Client, http_client
-from kit.http_peer import Behaviour, Call, HttpPeer
-from kit.servers import Parrot
+from kit.http_peer import Call, HttpPeer
+from kit.servers import Behaviour, Parrot
 from kit.stopwatch import Stopwatch
 from swagent.errors import AmbiguousError, DeliveryError, RetryableError
 from swagent_transports import _http_pool

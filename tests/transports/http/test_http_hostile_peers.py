@@ -15,9 +15,9 @@ from kit import http_answers as answers
 from kit.client import AT_ONCE
 from kit.http_answers import confirm, first, raw, status
 from kit.http_client import http_client
-from kit.http_peer import Behaviour, Call, HttpPeer
+from kit.http_peer import Call, HttpPeer
 from kit.memory import MIB, takes_at_most
-from kit.servers import Parrot, TcpServer
+from kit.servers import Behaviour, Parrot, TcpServer
 from kit.stopwatch import Stopwatch
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
 from swagent_transports._http_reading import FrugalStream

@@ -21,7 +21,8 @@ from kit.memory import MIB, takes_at_most
 from kit.servers import Parrot
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 from swagent_transports import _kafka_connection
-from swagent_transports._kafka_verdicts import unsent
+from swagent_transports._kafka_attempt import LeaderLostError
+from swagent_transports._kafka_verdicts import answered, together, unsent
 
 pytestmark = pytest.mark.anyio
 
@@ -297,3 +298,32 @@ async def test_scram_login_of_a_billion_rounds_is_refused() -> None:
         async with kafka_client(peer.address, **{**LOGIN, "kafka_sasl_mechanism": "scram-sha-512"}) as client:
             await assert_unsent(client, peer)
         assert PASSWORD.encode() not in peer.heard
+
+
+RETRY, NO, OPEN = RetryableError("r"), RejectedError("x", pause=1.0), AmbiguousError("a")
+# those that are no answers of a broker's
+BEFORE = [kafka.KafkaConnectionError, kafka.KafkaTimeoutError, kafka.ProducerClosed, kafka.NodeNotReadyError, OSError]
+AFTER = [kafka.KafkaConnectionError, LeaderLostError, ValueError]
+
+
+def test_errors_of_the_client() -> None:
+    assert {type(unsent(error())) for error in BEFORE} == {RetryableError}
+    assert {type(answered(error())) for error in AFTER} == {AmbiguousError}
+    assert type(answered(kafka.NodeNotReadyError())) is RetryableError, "the batch has not left"
+
+
+def test_a_broker_that_refuses_everything_is_left_alone_for_a_while() -> None:
+    pauses = [unsent(error()) for error in (kafka.SaslAuthenticationFailed, kafka.UnknownTopicOrPartitionError)]
+    assert [error.pause for error in pauses if isinstance(error, RejectedError)] == [60.0, 30.0]
+
+
+def test_parts_that_agree() -> None:
+    assert together([]) is None
+    assert together([None, None]) is None
+    assert together([RETRY, RETRY]) is RETRY
+    assert together([RejectedError("y"), NO]) is NO
+
+
+@pytest.mark.parametrize("parts", [[None, RETRY], [RETRY, NO], [None, NO], [None, None, OPEN]])
+def test_parts_that_do_not_agree_leave_the_whole_open(parts: list[DeliveryError | None]) -> None:
+    assert isinstance(together(parts), AmbiguousError)

@@ -1,4 +1,4 @@
-"""Log records of SkyWalking's become those of OTLP, judged by the official package."""
+"""Log records and meters of SkyWalking's become records and metrics of OTLP, judged by the official package."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 from opentelemetry.proto.logs.v1 import logs_pb2
+from opentelemetry.proto.metrics.v1 import metrics_pb2
 
 from kit.otlp import attributes_of
 from otlp.samples import SEGMENT, TRACE
 from swagent.w3c_ids import span_id_of
 from swagent_proto import wire
 from swagent_transports._otlp_logs import logs_of
+from swagent_transports._otlp_metrics import metrics_of
 
-AT = 1_700_000_000_123
+AT, LATE = 1_700_000_000_123, 4_000_000_000_000
 
 
 def encoded(
@@ -76,3 +78,52 @@ def test_a_record_in_parts_is_merged() -> None:
     whole = encoded()
     type_alone = wire.log_data(0, "", "", "", wire.log_data_body("text", None, None, None), None, None, "")
     assert one(type_alone + whole) == one(whole)
+
+
+def value(name: str, number: float, **labels: str) -> tuple[bytes, None]:
+    return wire.meter_single_value(name, [wire.label(*each) for each in labels.items()], number), None
+
+
+def histogram(name: str, *buckets: tuple[float, int, bool]) -> tuple[None, bytes]:
+    encoded = [wire.meter_bucket_value(*each) for each in buckets]
+    return None, wire.meter_histogram(name, [wire.label("a", "b")], encoded)
+
+
+def metrics(*data: Any) -> list[Any]:
+    origins = [("shop", "shop-1", LATE), *[("", "", 0)] * (len(data) - 1)]
+    elements = [wire.meter_data(each[0], each[1], *origin) for each, origin in zip(data, origins, strict=True)]
+    origin, found = metrics_of(wire.meter_data_collection(elements))
+    assert origin == ("shop", "shop-1")
+    return [metrics_pb2.Metric.FromString(each) for each in found]
+
+
+def test_values_are_gauges_with_a_point_for_each_series() -> None:
+    orders, queue = metrics(
+        value("orders", 3.0, status="paid"), value("queue", 0.0), value("orders", 4.5, status="new")
+    )
+    assert (orders.name, queue.name) == ("orders", "queue")
+    assert [(point.as_double, attributes_of(point)) for point in orders.gauge.data_points] == [
+        (3.0, {"status": "paid"}),
+        (4.5, {"status": "new"}),
+    ]
+    (zero,) = queue.gauge.data_points
+    assert (zero.WhichOneof("value"), zero.as_double, zero.time_unix_nano) == ("as_double", 0.0, LATE * 1_000_000)
+
+
+def test_a_histogram_has_its_bounds_on_the_other_side() -> None:
+    (found,) = metrics(histogram("basket", (5.0, 2, False), (1.0, 7, False), (10.0, 1, False)))
+    (point,) = found.histogram.data_points
+    assert found.histogram.aggregation_temporality == metrics_pb2.AGGREGATION_TEMPORALITY_CUMULATIVE
+    assert (list(point.explicit_bounds), list(point.bucket_counts)) == ([1.0, 5.0, 10.0], [0, 7, 2, 1])
+    assert (point.count, point.HasField("sum"), attributes_of(point)) == (10, False, {"a": "b"})
+    assert 0 < point.start_time_unix_nano <= point.time_unix_nano
+
+
+def test_what_is_below_all_bounds_is_counted() -> None:
+    (found,) = metrics(histogram("shift", (0.0, 4, True), (0.0, 6, False)))
+    (point,) = found.histogram.data_points
+    assert (list(point.explicit_bounds), list(point.bucket_counts), point.count) == ([0.0], [4, 6], 10)
+
+
+def test_an_empty_collection_has_no_metrics() -> None:
+    assert metrics_of(b"") == (("", ""), [])
