@@ -63,7 +63,7 @@ class ScriptedPeer:
         (kind, *behaviours), self._received, _ = TRANSPORTS[protocol]
         self.server: Any = kind(behaviours[0])
         self._behaviours = behaviours
-        self._config = {"service": "checked", "protocol": protocol, "request_timeout": 1.0}
+        self._config: dict[str, Any] = {"service": "checked", "protocol": protocol, "request_timeout": 1.0}
         self._is_up = True
 
     def connect(self) -> Any:
