@@ -35,15 +35,17 @@ _AGE = 1000.0
 
 
 BEGUN = [("begin", 1000.0)]
+REFUSED = [*BEGUN, ("refused", 1000.0)]
 AGES: dict[str, tuple[float, list[float], list[tuple[str, float]], float]] = {
     "half of the most at least": (200.0, [0.0], BEGUN, 1100.0),
     "the most at most": (200.0, [1.0], BEGUN, 1200.0),
     "another one each time": (200.0, [1.0, 0.5], BEGUN * 2, 1150.0),
-    "shortened by a refusal": (200.0, [1.0, 0.5], [*BEGUN, ("refused", 1000.0)], 1010.0),
+    "shortened by a refusal": (200.0, [1.0, 0.5], REFUSED, 1010.0),
     "not prolonged by one": (200.0, [1.0, 0.0], [*BEGUN, ("refused", 1195.0)], 1195.0),
-    "of many refusals the first draws": (200.0, [1.0, 0.5], [*BEGUN, ("refused", 1000.0), ("refused", 1001.0)], 1010.0),
-    "as a new connection's": (200.0, [1.0, 0.5, 1.0], [*BEGUN, ("refused", 1000.0), *BEGUN], 1200.0),
-    "with zero it stays": (0.0, [], [*BEGUN, ("refused", 1000.0)], math.inf),
+    "of many refusals the first draws": (200.0, [1.0, 0.5], [*REFUSED, ("refused", 1001.0)], 1010.0),
+    "as a new connection's": (200.0, [1.0, 0.5, 1.0], [*REFUSED, *BEGUN], 1200.0),
+    "and refused anew": (200.0, [1.0, 0.5, 1.0, 0.0], [*REFUSED, *BEGUN, ("refused", 1195.0)], 1195.0),
+    "with zero it stays": (0.0, [], REFUSED, math.inf),
 }
 
 
