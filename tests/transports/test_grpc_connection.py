@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+from collections.abc import Iterator
 from threading import Event as ThreadEvent
 from typing import Any
 
@@ -15,7 +16,9 @@ from kit import answers
 from kit.answers import confirm, first
 from kit.client import grpc_client
 from kit.h2_peer import Call, H2Peer
+from kit.stopwatch import Stopwatch
 from swagent.abc import Instance
+from swagent.errors import RetryableError
 from swagent_proto import messages
 
 pytestmark = pytest.mark.anyio
@@ -147,3 +150,27 @@ async def test_name_is_resolved_at_each_dial(monkeypatch: pytest.MonkeyPatch) ->
             await client.send()
         monkeypatch.undo()
         assert asked.count("localhost") == 2
+
+
+@pytest.fixture
+def slow_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A resolver that does not come back before the test is over, or three seconds are."""
+    over = ThreadEvent()
+
+    def dawdle(*args: Any, **kwargs: Any) -> Any:
+        over.wait(3.0)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", dawdle)
+    yield
+    over.set()
+
+
+@covers("F03", "grpc")
+@pytest.mark.usefixtures("slow_resolver")
+async def test_slow_resolver_holds_up_neither_the_loop_nor_the_end() -> None:
+    watch = Stopwatch()
+    async with grpc_client("collector.invalid:11800", request_timeout=0.2) as client:
+        assert isinstance(await client.verdict(), RetryableError)
+        assert watch.own_seconds < 1.0
+    assert watch.own_seconds < 1.0

@@ -94,6 +94,7 @@ async def test_trusted_server_gets_token_and_batches(certificates: Certificates,
             assert await client.verdict(*large) is None
             if transport != "kafka":
                 assert await client.verdicts(20) == [None] * 20
+                assert str(client.transport) == f"{PREFIXES[transport]}{host}:{peer.port}"
     assert set(tokens_heard(peer)) == {TOKEN}
     if transport == "grpc":
         assert len(peer.links) == 1
