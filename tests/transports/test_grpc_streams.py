@@ -319,3 +319,17 @@ async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: p
             with anyio.fail_after(5):
                 assert await agent.flush(5)
         assert agent.statistics().segment.confirmed == 1
+
+
+@covers("F11", "grpc")
+async def test_stopping_does_not_wait_for_the_end_of_the_pause() -> None:
+    with H2Peer(to_segments(answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM))) as peer:
+        async with agent_for(peer) as agent:
+            with local_span("one"):
+                pass
+            # reported, and the record is back
+            await until(lambda: len(peer.calls) == 2 and agent.statistics().segment.queued == 1, timeout=5.0)
+            peer.behave = confirm
+            watch = Stopwatch()
+        assert watch.own_seconds < 2.0
+        assert agent.statistics().segment.confirmed == 1
