@@ -194,8 +194,8 @@ PIP = $(BIN)/pip install --quiet --disable-pip-version-check
 ENVIRONMENTS = $(addprefix $(VENV)/.,demo test dev bridge docs)
 
 # Of pip's variables the old versions know the first alone, and hold to it when they build, too.
-$(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv: export PIP_CONSTRAINT = $(PINS)
-$(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv: export PIP_BUILD_CONSTRAINT = $(PINS)
+$(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv test-native-asan: export PIP_CONSTRAINT = $(PINS)
+$(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv test-native-asan: export PIP_BUILD_CONSTRAINT = $(PINS)
 $(ENVIRONMENTS): export UV_CONSTRAINT = $(PINS)
 $(ENVIRONMENTS): export UV_BUILD_CONSTRAINT = $(PINS)
 

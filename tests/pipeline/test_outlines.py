@@ -53,7 +53,7 @@ def row_of(segment: Segment, spans: list[Span]) -> Any:
         *(({"status": status}, {"failed": False}) for status in (0, 404, 499)),
         *(({"status": status}, {"failed": True}) for status in (500, 503)),
         ({"caller": format_sw8(CALLER).encode()}, {"trace_id": "träce-1".encode()}),
-        ({"caller": b"1-nonsense"}, {"trace_id": OWN}),
+        ({"caller": b"1-nonsense"}, {}),
         ({"template": UNMATCHED, "path": "/made/up"}, {"endpoint": "GET:_unmatched"}),
     ],
     ids=str,
