@@ -246,6 +246,7 @@ async def test_sums_are_there_at_once_made_once_for_many_and_fresh_after(
     assert len(made) == 2
 
 
+@pytest.mark.gate
 async def test_sums_survive_a_store_that_cannot_be_read(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(api.store, 1)
     first = await api("map")

@@ -262,6 +262,7 @@ def test_an_overriding_bad_value_is_named_by_its_field() -> None:
     assert (caught.value.name, caught.value.value) == ("span_limit", 0)
 
 
+@pytest.mark.gate
 @given(st.sampled_from(sorted(OPTIONS)), st.text())
 def test_any_text_is_taken_or_refused_in_one_way(field: str, text: str) -> None:
     companions = _COMPANIONS.get(field, {})

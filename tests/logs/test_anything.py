@@ -112,6 +112,7 @@ def test_any_layout_is_refused_or_can_be_applied(layout: str) -> None:
     assert not known or "layout not applied" not in captured.only.text
 
 
+@pytest.mark.gate
 @given(_texts)
 def test_masking_any_text(text: str) -> None:
     assert isinstance(mask(text), str)

@@ -95,6 +95,7 @@ async def shop_at(peer: H2Peer, **settings: Any) -> AsyncGenerator[Callable[[], 
         yield serve
 
 
+@pytest.mark.gate
 async def test_sampling_follows_the_collector_over_every_new_connection(
     collector: Collector, peer: H2Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

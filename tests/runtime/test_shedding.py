@@ -95,6 +95,7 @@ async def test_nothing_is_shed(act: Callable[[int], None], count: int, is_on: bo
         assert outcome(agent) == found
 
 
+@pytest.mark.gate
 async def test_errors_have_the_rest_of_the_room() -> None:
     collector, agent = away()
     async with agent:

@@ -80,6 +80,7 @@ def server(certificates: Certificates, transport: str, *, alpn: bool = True) -> 
 # -- servers that are trusted -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 @covers("F17")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "without ALPN"])
 @of_each

@@ -122,6 +122,7 @@ def test_a_million_names_take_the_room_of_a_thousand() -> None:
             names.keep(f"GET:/more/{number}", from_client=True)
 
 
+@pytest.mark.gate
 def test_paths_that_a_client_makes_up_share_one_name_and_leave_room_for_routes() -> None:
     seen = Seen(endpoint_limit=100)
     for number in range(5_000):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -59,6 +60,7 @@ def test_logs(log: LogData) -> None:
     assert log_key(bytes(log)) == (within or log.service_instance).encode()
 
 
+@pytest.mark.gate
 @given(st.lists(meters, max_size=3))
 def test_meters(data: list[MeterData]) -> None:
     first = data[0].service_instance if data else ""
