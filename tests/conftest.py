@@ -68,6 +68,13 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _hypothesis_has_its_tables() -> None:
+    """Hypothesis makes its table of characters once, which takes a second that no test should have to pay."""
+    if (strategies := sys.modules.get("hypothesis.strategies")) is not None:
+        strategies.text().validate()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _old_objects_are_no_garbage() -> None:
     """Many tests collect all garbage, to see what is left. What pytest holds of all tests and modules is none, and

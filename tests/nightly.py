@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from random import SystemRandom
 
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / ".cache" / "nightly"
@@ -125,6 +126,8 @@ def main() -> int:
     if unknown := [each for each in names if each not in SHARDS]:
         parser.error(f"there is no shard {', '.join(unknown)}; the shards are {', '.join(SHARDS)}")
     LOGS.mkdir(parents=True, exist_ok=True)
+    # random tests draw anew each night, and name the seed that repeats what they drew
+    os.environ.setdefault("TEST_SEED", str(SystemRandom().randrange(1_000_000)))
     if len(names) > 1 or os.environ.get("CI"):
         subprocess.run([ROOT / ".ci" / "machine", "nightly"], check=True)
     outcomes = list(_run_all(names))

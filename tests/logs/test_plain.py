@@ -40,6 +40,7 @@ def read(conversion: Conversion, made: logging.LogRecord) -> tuple[Any, ...] | N
         return None
 
 
+@pytest.mark.gate
 @given(
     layout=st.sampled_from(LAYOUTS),
     message=st.sampled_from(["fine", "%s", "%d of %s", "%(name)s", "100%", "%5.1f", "%c"]) | st.text(max_size=20),
