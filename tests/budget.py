@@ -1,8 +1,9 @@
 """How much processor time the tests take: a budget for each, and sums at the end of a run.
 
-A test that is not marked `gate`, `slow` or `e2e` may take 0.25 s of processor time of its own. In CI a test over its
-budget fails: mark it `gate`, or make it faster. Processor time counts, since a busy machine makes
-everything wait. It includes the processes that the test waited for, and not the fixtures that tests share.
+A test that is not marked `gate`, `slow` or `e2e` may take 0.25 s of processor time of its own: mark it `gate`, or make it
+faster. In CI a test fails that takes twice as much, since neighbours of a core can double what the same work takes.
+Processor time counts, since a busy machine makes everything wait. It includes the processes that the test waited for,
+and not the fixtures that tests share.
 
 A plugin and no part of a conftest.py, because the controller of pytest-xdist adds up what the workers measured.
 """
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 BUDGET = 0.25
+TOLERANCE = 2
 TIERS = ("gate", "slow", "e2e")
 _KEY = "processor seconds"
 
@@ -57,7 +59,7 @@ class Budget:
             own = _spent() - self._began - self._shared
             report.user_properties.append((_KEY, own))
             is_marked = any(item.get_closest_marker(each) for each in TIERS)
-            if self._fails and report.passed and own > BUDGET and not is_marked:
+            if self._fails and report.passed and own > BUDGET * TOLERANCE and not is_marked:
                 report.outcome = "failed"
                 report.longrepr = (
                     f"{own:.2f} s of processor time are over {BUDGET} s: mark it `gate`, or make it faster"

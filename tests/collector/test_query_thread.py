@@ -129,6 +129,7 @@ async def send(collector: Collector, segment_id: str) -> None:
         )
 
 
+@pytest.mark.gate
 async def test_reports_are_confirmed_while_a_query_computes() -> None:
     """The query leaves the interpreter only when that takes it away."""
     has_begun, is_over = threading.Event(), threading.Event()
