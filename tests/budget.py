@@ -1,7 +1,7 @@
 """How much processor time the tests take: a budget for each, and sums at the end of a run.
 
-A test that is not marked `gate`, `slow` or `e2e` may take 0.25 s of processor time of its own: mark it `gate`, or make it
-faster. In CI a test fails that takes twice as much, since neighbours of a core can double what the same work takes.
+A test that is not marked `gate`, `slow` or `e2e` may take 0.25 s of processor time of its own: mark it `gate`, or make
+it faster. In CI a test fails that takes twice as much, since neighbours of a core can double what the same work takes.
 Processor time counts, since a busy machine makes everything wait. It includes the processes that the test waited for,
 and not the fixtures that tests share.
 

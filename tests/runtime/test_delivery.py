@@ -199,7 +199,7 @@ async def test_the_timeout_of_a_flush_wins() -> None:
         record()
         began = virtual_now()
         assert not await agent.flush(0.25)
-        assert virtual_now() - began == 0.25
+        assert virtual_now() - began == pytest.approx(0.25)
         await under_way(agent, 1)
         assert outcome(agent) == {"in flight": 1}
 

@@ -13,10 +13,11 @@ from typing import Any
 import anyio
 import pytest
 
-from faults.covering import LOOPS, covers
+from faults.covering import covers
 from kit.client import REQUEST_TIMEOUT, grpc_client
 from kit.each import ANSWERS, CLIENTS, PEERS
 from kit.http_client import http_client
+from kit.loops import LOOPS
 from kit.servers import TcpServer, dead_address
 from kit.toxics import reset
 from swagent.errors import AmbiguousError, RetryableError
