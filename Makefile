@@ -112,6 +112,11 @@ world: export SW_AGENT_NATIVE = off
 world: $(VENV)/.dev
 	$(BIN)/python -m stress world $(ARGS)
 
+# which tests notice a change of the sources, hours of it; make mutants ARGS="--tier 'test=--tier=test' --first 20"
+.PHONY: mutants
+mutants: $(VENV)/.mutants
+	$(BIN)/python tests/mutants/run.py $(ARGS)
+
 # what agents cost and deliver, side by side; needs wrk; make compare ARGS="--rounds 5 --seconds 10"
 compare: $(VENV)/.dev
 	$(BIN)/python -m stress compare $(ARGS)
@@ -172,7 +177,7 @@ libraries: $(VENV)/.dev
 
 # renew tests/pins.txt, the versions of all packages of the environments; make update ARGS="--upgrade-package ruff"
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --python $(BIN)/python --no-annotate \
-	--custom-compile-command "make update" --extra dev --extra docs --extra test-bridge --group tools pyproject.toml
+	--custom-compile-command "make update" --extra dev --extra docs --extra test-bridge --extra mutants --group tools pyproject.toml
 .PHONY: update check-pins
 update: $(BIN)/uv
 	$(COMPILE) --output-file tests/pins.txt $(or $(ARGS),--upgrade) > /dev/null
@@ -191,7 +196,7 @@ PINS = tests/pins.txt
 # uv takes a fraction of pip's time. pip installs where uv is not to be had or fails; UV= asks for pip.
 UV = uv
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check
-ENVIRONMENTS = $(addprefix $(VENV)/.,demo test dev bridge docs)
+ENVIRONMENTS = $(addprefix $(VENV)/.,demo test dev bridge docs mutants)
 
 # Of pip's variables the old versions know the first alone, and hold to it when they build, too.
 $(ENVIRONMENTS) $(VENV)/.native $(BIN)/uv test-native-asan: export PIP_CONSTRAINT = $(PINS)
@@ -207,6 +212,7 @@ $(VENV)/.dev: EXTRAS = dev
 $(VENV)/.bridge: EXTRAS = dev,test-bridge
 $(VENV)/.bridge: $(VENV)/.dev
 $(VENV)/.docs: EXTRAS = docs
+$(VENV)/.mutants: EXTRAS = mutants
 
 # uv knows the certificates of the machine by its option. It compiles: else the first processes of the tests all would.
 $(ENVIRONMENTS): pyproject.toml $(PINS)

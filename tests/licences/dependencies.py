@@ -12,7 +12,7 @@ from licences.expressions import is_compatible, stated
 
 OURS = frozenset({"swagent", "swagent-native"})
 # What only those install who work on swagent.
-OF_DEVELOPERS = frozenset({"demo", "dev", "docs", "test", "test-bridge", "test-libraries"})
+OF_DEVELOPERS = frozenset({"demo", "dev", "docs", "mutants", "test", "test-bridge", "test-libraries"})
 Find = Callable[[str], Distribution]
 
 
