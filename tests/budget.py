@@ -3,7 +3,7 @@
 A test that is not marked `gate`, `slow` or `e2e` may take 0.25 s of processor time of its own: mark it `gate`, or make
 it faster. In CI a test fails that takes twice as much, since neighbours of a core can double what the same work takes.
 Processor time counts, since a busy machine makes everything wait. It includes the processes that the test waited for,
-and not the fixtures that tests share. A test that is the first to import something pays for others, and may take longer.
+and not the fixtures that tests share. The first test to import something pays for others, and may take longer.
 
 A plugin and no part of a conftest.py, because the controller of pytest-xdist adds up what the workers measured.
 """
