@@ -112,7 +112,7 @@ world: export SW_AGENT_NATIVE = off
 world: $(VENV)/.dev
 	$(BIN)/python -m stress world $(ARGS)
 
-# which tests notice a change of the sources, hours of it; make mutants ARGS="--tier 'test=--tier=test' --first 20"
+# which tests notice changes of the sources, in hours; make mutants ARGS="--tier test=--tier=test --first 20"
 .PHONY: mutants
 mutants: $(VENV)/.mutants
 	$(BIN)/python tests/mutants/run.py $(ARGS)
@@ -213,6 +213,7 @@ $(VENV)/.bridge: EXTRAS = dev,test-bridge
 $(VENV)/.bridge: $(VENV)/.dev
 $(VENV)/.docs: EXTRAS = docs
 $(VENV)/.mutants: EXTRAS = mutants
+$(VENV)/.mutants: $(VENV)/.dev
 
 # uv knows the certificates of the machine by its option. It compiles: else the first processes of the tests all would.
 $(ENVIRONMENTS): pyproject.toml $(PINS)

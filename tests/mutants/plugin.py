@@ -11,7 +11,6 @@ import os
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,6 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--report", type=Path, help="append the test, its seconds and whether it failed, in JSON lines")
     parser.addoption("--chosen", type=Path, help="run only the tests that this file names, a line each, in their order")
-    parser.addoption("--first-loop", action="store_true", help="run each case on the first of its event loops alone")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,22 +49,12 @@ class _Report:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    kept = _on_first_loops(items) if config.option.first_loop else items
     if config.option.chosen:
         names = config.option.chosen.read_text(encoding="utf-8").splitlines()
         place = {json.loads(name): at for at, name in enumerate(names)}
-        kept = sorted((each for each in kept if each.nodeid in place), key=lambda each: place[each.nodeid])
-    config.hook.pytest_deselected(items=[*{*items} - {*kept}])
-    items[:] = kept
-
-
-def _on_first_loops(items: list[pytest.Item]) -> list[pytest.Item]:
-    first: dict[Any, pytest.Item] = {}
-    for item in items:
-        values: dict[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
-        rest = frozenset((name, id(value)) for name, value in values.items() if name != "anyio_backend")
-        first.setdefault((item.path, getattr(item, "cls", None), item.name.partition("[")[0], rest), item)
-    return [*first.values()]
+        chosen = sorted((each for each in items if each.nodeid in place), key=lambda each: place[each.nodeid])
+        config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
+        items[:] = chosen
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

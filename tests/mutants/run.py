@@ -1,7 +1,6 @@
 """Which tests kill which mutants: how much a selection of the tests notices.
 
-    python tests/mutants/run.py --tier 'test=-m "not slow and not e2e"'
-    python tests/mutants/run.py --tier 'test=-m "not gate and not slow"' --tier 'gate=-m gate' --grouped gate
+    make mutants ARGS="--tier test=--tier=test --tier gate=--tier=gate --grouped gate"
 
 `draw.py` draws the mutants. Each goes through the tiers, which are pytest's arguments, until a test fails that passes
 without it. A tier is run once to see which tests run which line, and a mutant runs those alone, the likely ones first.

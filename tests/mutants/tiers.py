@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
 
 from coverage import Coverage, CoverageData
 
@@ -45,10 +45,11 @@ class Tier:
         if not kept.exists():
             kept.write_text(json.dumps(self._measured(copy, data)), encoding="utf-8")
         self.seconds = json.loads(kept.read_text(encoding="utf-8"))
-        self._sources = [Path(each) for each in _read(data).measured_files()]
 
     def _measured(self, copy: Copy, data: Path) -> dict[str, float]:
         settings, parts = data.with_suffix(".settings"), data.with_suffix(".parts")
+        data.unlink(missing_ok=True)  # a run that was interrupted may have left both
+        shutil.rmtree(parts, ignore_errors=True)
         parts.mkdir()
         settings.write_text(_SETTINGS.format(data=parts / data.name, root=copy.root), encoding="utf-8")
         parallel = [*self.arguments, "-n", "2", "--dist", "worksteal"]
@@ -66,91 +67,49 @@ class Tier:
 
         :param limit: the seconds after which the others are the second list
         """
-        users = self._users(mutant)
+        statement = _statement(self._root / mutant.path, mutant.line)
+        by_line = _contexts(self._data, self._root / mutant.path)
+        touching = self.seconds.keys() & {test for tests in by_line.values() for test in tests}
+        found = {test for line in statement or () for test in by_line.get(line, ())}
         suites = [f"tests/{each}" for each in suites_of(mutant.path)]
-        near = {each for each in self.seconds if _rank(each, suites) < len(suites)}
-        found = users | near if _statement(self._root / mutant.path, mutant.line).bound is not None else users
+        if statement is None or found == {""}:
+            found = touching | {each for each in self.seconds if _rank(each, suites) < len(suites)}
 
         def order(test: str) -> tuple[bool, int, int, str, float]:
             quickness = sum(self.seconds[test] > each for each in _QUICK)
-            return test not in users, quickness, _rank(test, suites), test.partition("::")[0], self.seconds[test]
+            return test not in touching, quickness, _rank(test, suites), test.partition("::")[0], self.seconds[test]
 
-        tests = sorted(found, key=order)
+        tests = sorted(found & self.seconds.keys(), key=order)
         count = sum(sofar <= limit for sofar in accumulate(self.seconds[each] for each in tests))
         return tests[:count], tests[count:]
-
-    def _users(self, mutant: Mutant) -> set[str]:
-        """Return the tests that run a mutant's statement, or one that mentions a name that it gives at import."""
-        found, names = set[str](), set[str]()
-        waiting = [(self._root / mutant.path, mutant.line)]
-        while waiting:
-            path, line = waiting.pop()
-            statement = _statement(path, line)
-            for at, contexts in _contexts(self._data, path).items():
-                if statement.first <= at <= statement.last:
-                    found |= contexts
-            for name in (statement.bound or set()) - names:
-                names.add(name)
-                waiting += [(each, at) for each in self._sources for at in _mentions(each, name)]
-        return found & self.seconds.keys()
 
     def patience(self, tests: Iterable[str]) -> float | None:
         """Return the seconds after which a run of these tests hangs; None: nobody knows."""
         return 120 + 10 * sum(self.seconds.get(each, 0) for each in tests) if self.seconds else None
 
 
-def _read(data: Path) -> CoverageData:
-    read = CoverageData(str(data))
-    read.read()
-    return read
-
-
 @lru_cache(None)
 def _contexts(data: Path, source: Path) -> dict[int, set[str]]:
-    by_line = _read(data).contexts_by_lineno(str(source))
+    read = CoverageData(str(data))
+    read.read()
+    by_line = read.contexts_by_lineno(str(source))
     return {line: {_PHASE.sub("", each) for each in contexts} for line, contexts in by_line.items()}
-
-
-def _mentions(path: Path, name: str) -> list[int]:
-    word = re.compile(rf"\b{name}\b")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [at for at, line in enumerate(lines, 1) if word.search(line) and not line.lstrip().startswith(("#", "from"))]
 
 
 def _rank(test: str, suites: list[str]) -> int:
     return next((at for at, suite in enumerate(suites) if test.startswith((f"{suite}/", f"{suite}::"))), len(suites))
 
 
-class _Statement(NamedTuple):
-    """The innermost one around a line, without the statements in it.
-
-    :ivar bound: the names that it gives to something, if it runs when its module is imported
-    """
-
-    first: int
-    last: int
-    bound: frozenset[str] | None
-
-
-@lru_cache(None)
-def _statements(path: Path) -> list[ast.stmt | ast.ExceptHandler]:
+def _statement(path: Path, line: int) -> range | None:
+    """Return the lines of the innermost statement around a line; None for one that runs when the module is imported."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return [each for each in nodes if isinstance(each, ast.stmt | ast.ExceptHandler)]
-
-
-def _statement(path: Path, line: int) -> _Statement:
-    around = [each for each in _statements(path) if _begin(each) <= line <= (each.end_lineno or 0)]
-    inner = around[-1]
+    statements = [each for each in nodes if isinstance(each, ast.stmt | ast.ExceptHandler)]
+    around = [each for each in statements if _begin(each) <= line <= (each.end_lineno or 0)]
     functions = [each for each in around if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
-    body: list[ast.stmt] = getattr(inner, "body", [])
+    inner, body = around[-1], getattr(around[-1], "body", None)
+    # a default or a decorator matters where the function runs
     last = max(line, body[0].lineno - 1) if body and inner not in functions else inner.end_lineno or line
-    if functions:  # a default or a decorator matters where the function runs
-        return _Statement(_begin(inner), last, None)
-    bound = set[str]()
-    if isinstance(inner, ast.Assign | ast.AnnAssign):
-        names = (each for each in ast.walk(inner) if isinstance(each, ast.Name))
-        bound = {each.id for each in names if isinstance(each.ctx, ast.Store)}
-    return _Statement(_begin(inner), last, frozenset(bound))
+    return range(_begin(inner), last + 1) if functions else None
 
 
 def _begin(node: ast.stmt | ast.ExceptHandler) -> int:
