@@ -88,4 +88,6 @@ class Budget:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Budget(fails=bool(os.environ.get("CI"))))
+    # the suites of the accelerator run whole in the gate, with the tests that every other run skips
+    fails = bool(os.environ.get("CI")) and "SWAGENT_TESTS_NATIVE" not in os.environ
+    config.pluginmanager.register(Budget(fails))
