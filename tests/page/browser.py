@@ -66,7 +66,7 @@ def appearing(page: Page, text: str) -> Iterator[None]:
     """Inside the block a text has to appear, if only for a moment: looking now and then might miss it."""
     page.evaluate(NOTE, text)
     yield
-    page.wait_for_function("window.__noted")
+    page.wait_for_function("() => window.__noted")
 
 
 class Tab:
