@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
+from kit.tiers import tier_of
+
 BUDGET = 0.25
 TOLERANCE = 2
-TIERS = ("gate", "slow", "e2e")
 _KEY = "processor seconds"
 
 
@@ -30,7 +31,7 @@ def _spent() -> float:
 
 
 class Budget:
-    """The measurements of a session, or those of one of its workers."""
+    """The measurements of a session or of one of its workers."""
 
     def __init__(self, fails: bool) -> None:
         self._fails = fails
@@ -60,8 +61,7 @@ class Budget:
         if call.when == "call":
             own = _spent() - self._began - self._shared
             report.user_properties.append((_KEY, own))
-            is_marked = any(item.get_closest_marker(each) for each in TIERS)
-            is_spared = is_marked or len(sys.modules) > self._modules
+            is_spared = tier_of(item) != "test" or len(sys.modules) > self._modules
             if self._fails and report.passed and own > BUDGET * TOLERANCE and not is_spared:
                 report.outcome = "failed"
                 report.longrepr = (

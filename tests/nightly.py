@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -147,18 +148,12 @@ def _run(name: str, shows: bool) -> Outcome:
     print(f"=== {name} begins", flush=True)
     path = LOGS / f"{name}.log"
     failures = []
-    with path.open("w", encoding="utf-8") as log:
-        for command in SHARDS[name].commands:
-            log.write(f"=== {command}\n")
-            log.flush()
-            tee = (
-                ["bash", "-o", "pipefail", "-c", f"({command}) 2>&1 | tee -a {path}"]
-                if shows
-                else ["bash", "-c", command]
-            )
-            done = subprocess.run(tee, cwd=ROOT, stdout=None if shows else log, stderr=subprocess.STDOUT, check=False)
-            if done.returncode != 0:
-                failures.append(command)
+    path.write_bytes(b"")
+    output = f"2>&1 | tee -a {path}" if shows else f">> {path} 2>&1"
+    for command in SHARDS[name].commands:
+        line = f"echo '===' {shlex.quote(command)} {output}; ({command}) {output}"
+        if subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=ROOT, check=False).returncode != 0:
+            failures.append(command)
     counts: dict[str, int] = {}
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         for count, word in _COUNTS.findall(line) if _LAST_LINE.search(line) else ():

@@ -32,7 +32,6 @@ def described(error: DeliveryError | None) -> tuple[type, float]:
     return type(error), getattr(error, "pause", 0.0)
 
 
-@pytest.mark.one_loop
 async def test_every_status_of_grpc() -> None:
     found = {}
     async with client_of("otlp") as client:
@@ -67,7 +66,6 @@ _OVER_HTTP: dict[tuple[Any, ...], tuple[type, float]] = {
 }
 
 
-@pytest.mark.one_loop
 async def test_every_status_of_http() -> None:
     async with client_of("otlp-http", connection_max_age=0.0) as client:
         for status, expected in _OVER_HTTP.items():

@@ -9,7 +9,7 @@ from swagent import Agent, Config
 from swagent.instrument.libraries.servers import aiohttp_server
 from swagent.testing import MemoryCollector
 
-pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
+pytestmark = pytest.mark.anyio
 
 
 class Application(dict[str, object]):

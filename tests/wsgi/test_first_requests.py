@@ -14,7 +14,7 @@ from swagent.wsgi.response import StartResponse
 from swagent.wsgi.scope import Environ
 from wsgi.calling import ask, environ_of, traced
 
-pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
+pytestmark = pytest.mark.anyio
 
 
 async def test_they_wait_for_the_agent_and_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

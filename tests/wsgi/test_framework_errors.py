@@ -18,7 +18,7 @@ from wsgi.calling import ask, environ_of, traced
 from wsgi.test_frameworks import django, flask
 
 pytestmark = [
-    pytest.mark.anyio, pytest.mark.one_loop, pytest.mark.filterwarnings("ignore::DeprecationWarning")
+    pytest.mark.anyio, pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ]  # fmt: skip
 
 

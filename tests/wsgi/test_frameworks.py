@@ -11,7 +11,7 @@ from swagent.request.following import follow_no_more
 from swagent.wsgi.response import App
 from wsgi.calling import ask, environ_of, traced
 
-pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
+pytestmark = pytest.mark.anyio
 
 
 def flask() -> App:

@@ -19,7 +19,7 @@ from swagent.wsgi.response import StartResponse
 from swagent.wsgi.scope import Environ
 from wsgi.calling import answers, ask, environ_of, returning, traced
 
-pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
+pytestmark = pytest.mark.anyio
 
 
 async def test_a_request_is_an_entry_span_with_its_tags_and_its_client() -> None:

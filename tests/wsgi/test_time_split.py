@@ -21,7 +21,7 @@ from swagent.wsgi.response import App, StartResponse
 from swagent.wsgi.scope import Environ
 from wsgi.calling import answers, ask, environ_of, returning, traced
 
-pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
+pytestmark = pytest.mark.anyio
 
 
 class Machine:

@@ -19,7 +19,7 @@ from swagent.wsgi.response import App, StartResponse
 from swagent.wsgi.scope import Environ
 from wsgi.calling import environ_of, returning, traced
 
-pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
+pytestmark = pytest.mark.anyio
 
 # No list: the standard library's server writes into the list that it gets.
 PLAIN = (("Content-Type", "text/plain"),)
