@@ -86,15 +86,15 @@ class Harness:
         self._numbers = count()
 
     @contextmanager
-    def pair(self, world: World, planted: str = "") -> Iterator[tuple[Pair, str]]:
+    def pair(self, world: World) -> Iterator[tuple[Pair, str]]:
         """A fresh one, and its agent's name."""
         number = next(self._numbers)
         instance = f"pair-{number}"
         variables = self.peers.variables(*world.peers)
-        with Pair(world, variables, instance, shows_all=number % 2 == 0, planted=planted) as pair:
+        with Pair(world, variables, instance, shows_all=number % 2 == 0) as pair:
             yield pair, instance
 
-    def run(self, world: World, seeds: Sequence[int], planted: str = "", most: int = 3) -> Outcome:
+    def run(self, world: World, seeds: Sequence[int], most: int = 3) -> Outcome:
         """Run the programs of these seeds.
 
         :param most: after so many findings the rest is left
@@ -102,17 +102,15 @@ class Harness:
         outcome = Outcome(world.name)
         left = [draw(world, seed) for seed in seeds]
         while left and len(outcome.findings) < most:
-            left = self._run_some(world, left, outcome, planted, most)
+            left = self._run_some(world, left, outcome, most)
         return outcome
 
-    def _run_some(
-        self, world: World, programs: list[Program], outcome: Outcome, planted: str, most: int
-    ) -> list[Program]:
+    def _run_some(self, world: World, programs: list[Program], outcome: Outcome, most: int) -> list[Program]:
         """Until all are run, or a pair is lost. Returns what is left."""
         suspects: list[Program] = []
         reported = {each[1:] for finding in outcome.findings for each in finding.differences}
         done = 0
-        with self.pair(world, planted) as (pair, instance):
+        with self.pair(world) as (pair, instance):
             for program in programs:
                 done += 1
                 began = time.monotonic()
@@ -135,29 +133,29 @@ class Harness:
         for program in suspects:
             if len(outcome.findings) >= most:
                 break
-            self._judge(world, program, programs[:done], outcome, planted)
+            self._judge(world, program, programs[:done], outcome)
         return programs[done:]
 
-    def _judge(self, world: World, program: Program, before: list[Program], outcome: Outcome, planted: str) -> None:
-        with self._fresh(world, planted) as differences:
+    def _judge(self, world: World, program: Program, before: list[Program], outcome: Outcome) -> None:
+        with self._fresh(world) as differences:
             steady = differences(program)
             shortened = shorten(program, lambda each: bool(differences(each))) if steady else program
-        if steady and (confirmed := self._confirm(world, [], shortened, planted)):
+        if steady and (confirmed := self._confirm(world, [], shortened)):
             outcome.findings.append(Finding(program, confirmed, shortened))
             return
         # something that one before it has left in the process may be part of it
         earlier = before[: before.index(program)]
-        if confirmed := self._confirm(world, earlier, program, planted):
+        if confirmed := self._confirm(world, earlier, program):
             outcome.findings.append(Finding(program, confirmed, program, len(earlier)))
         else:
             outcome.unsteady.append(program)
 
-    def _confirm(self, world: World, earlier: list[Program], program: Program, planted: str) -> list[Difference]:
+    def _confirm(self, world: World, earlier: list[Program], program: Program) -> list[Difference]:
         """The differences that fresh processes show each time, after others; none where one pair has shown none: what a
         race decides differs by chance."""
         found: list[Difference] = []
         for _ in range(self._again):
-            with self._fresh(world, planted) as differences:
+            with self._fresh(world) as differences:
                 for each in earlier:
                     differences(each)
                 found = differences(program)
@@ -166,14 +164,14 @@ class Harness:
         return found
 
     @contextmanager
-    def _fresh(self, world: World, planted: str) -> Iterator[Callable[[Program], list[Difference]]]:
+    def _fresh(self, world: World) -> Iterator[Callable[[Program], list[Difference]]]:
         """How two fresh processes see a program; when they are lost, others take their place."""
         with ExitStack() as stack:
-            pairs = [stack.enter_context(self.pair(world, planted))[0]]
+            pairs = [stack.enter_context(self.pair(world))[0]]
 
             def differences(program: Program) -> list[Difference]:
                 if pairs[-1].is_lost:
-                    pairs.append(stack.enter_context(self.pair(world, planted))[0])
+                    pairs.append(stack.enter_context(self.pair(world))[0])
                 return unknown(world.name, compare(program, *pairs[-1].run(program)))
 
             yield differences

@@ -118,13 +118,10 @@ class Pair:
 
     :param instance: the agent's name at the collector
     :param shows_all: whether the agent shows statements, keys and parameters
-    :param planted: a difference that the side with the agent is to have, see `planted`
     """
 
-    def __init__(
-        self, world: World, variables: Mapping[str, str], instance: str, *, shows_all: bool, planted: str = ""
-    ) -> None:
-        first = {"setup": world.source, "loops": list(world.loops), "plant": "", "settles": not world.leaves}
+    def __init__(self, world: World, variables: Mapping[str, str], instance: str, *, shows_all: bool) -> None:
+        first = {"setup": world.source, "loops": list(world.loops), "settles": not world.leaves}
         names = {side: _of_side(variables, side) for side in ("ns0", "ns1")}
         swagent = [str(Path(sys.executable).parent / "swagent"), "run", "--"]
         settings = {
@@ -132,7 +129,7 @@ class Pair:
             "SW_AGENT_COLLECTOR_BACKEND_SERVICES": variables["COLLECTOR"],
         }  # fmt: skip
         self._bare = Side([], {}, {**first, "variables": {**names["ns0"], "NS": "ns0"}})
-        self._agent = Side(swagent, settings, {**first, "variables": {**names["ns1"], "NS": "ns1"}, "plant": planted})
+        self._agent = Side(swagent, settings, {**first, "variables": {**names["ns1"], "NS": "ns1"}})
         self._is_first = True
         self._ends: tuple[dict[str, Any], dict[str, Any]] | None = None
         self.is_lost = False

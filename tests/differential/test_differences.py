@@ -35,6 +35,11 @@ _WITHOUT_WORLD = {
     "happybase",
     # a job runs in another process, and its program would see no more than what comes back
     "multiprocessing",
+    # `tests/instrument` makes all of their calls, and other clients of the same servers have worlds
+    "aio-pika",
+    "aiomysql",
+    "amqp",
+    "mysqlclient",
 }
 
 

@@ -10,29 +10,38 @@ from differential.comparison import compare
 from differential.harness import Harness, seeds_of
 from differential.observation import observe
 from differential.peers import Peers
-from differential.planted import PLANTED
 from differential.program import Line, Program, World, draw
 from differential.registry import all_worlds
 from differential.run import run_world
 
 _WORLDS = all_worlds()
+_DIFFERENCES = {
+    "ends": "os._exit(3)",
+    "descriptors": "os.open(os.devnull, os.O_RDONLY)",
+    "threads": "threading.Thread(target=threading.Event().wait, daemon=True, name='left').start()",
+    "warnings": "warnings.warn('of a wrapper', DeprecationWarning, stacklevel=1)",
+    "raises": "1 / 0",
+}
+"""What a careless wrapper may do, by the place where it shows."""
 
 
 @pytest.fixture(scope="module")
 def harness() -> Iterator[Harness]:
     with Peers() as peers:
-        # no race decides about what is planted here, so one fresh pair is enough to make sure of it
+        # no race decides about these differences, so one fresh pair is enough to make sure of one
         yield Harness(peers, again=1)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_careless_wrapper_is_found(harness: Harness, name: str) -> None:
-    outcome = harness.run(_WORLDS[PLANTED[name].world], seeds_of(1, 60), planted=name, most=1)
-    assert outcome.findings, f"{outcome.programs} programs did not show that a wrapper {name}"
-    (finding,) = outcome.findings[:1]
-    assert len(finding.shortened.lines) <= len(finding.program.lines)
+@pytest.mark.parametrize("place", _DIFFERENCES)
+def test_what_only_one_side_does_is_found(harness: Harness, place: str) -> None:
+    setup = "import os, sys, threading, warnings"
+    lines = Line("1 + 1"), Line(f"'swagent' in sys.modules and {_DIFFERENCES[place]}")
+    outcome = harness.run(World("differing", (), setup, lines, records=False), seeds_of(1, 10), most=1)
+    (finding,) = outcome.findings
+    assert len(finding.shortened.lines) == 1
+    assert any(each.place.startswith(place) for each in finding.differences)
     assert f"--program {finding.program.seed}" in str(finding)
 
 
@@ -41,16 +50,6 @@ def test_a_careless_wrapper_is_found(harness: Harness, name: str) -> None:
 def test_an_agent_that_records_nothing_fails(harness: Harness) -> None:
     world = World("idle", (), "", (Line("1 + 1"),))
     assert "has recorded nothing" in run_world(harness, world, [1, 2]).problem
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_process_that_dies_on_one_side_is_found(harness: Harness) -> None:
-    world = World(
-        "dying", (), "import os", (Line("'swagent' in __import__('sys').modules and os._exit(3)"),), records=False
-    )
-    outcome = harness.run(world, [1])
-    assert "ends" in str(outcome.findings[0].differences)
 
 
 def test_a_seed_draws_the_same_program_always() -> None:

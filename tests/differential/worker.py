@@ -15,7 +15,6 @@ import sys
 from typing import Any
 
 from differential.execution import Around, execute
-from differential.planted import plant
 from differential.program import Program
 
 
@@ -25,8 +24,6 @@ def main() -> None:
         first = json.loads(programs.readline())
         variables: dict[str, str] = first["variables"]
         around = _around()
-        if first["plant"]:
-            plant(first["plant"])
         _warm_up(first["setup"], variables, around, first["loops"])
         for line in programs:
             program = _program(json.loads(line))

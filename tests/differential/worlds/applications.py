@@ -131,28 +131,6 @@ def _framework(
     )
 
 
-STARLETTE = _framework(
-    "starlette",
-    """
-    from starlette.applications import Starlette
-    from starlette.responses import PlainTextResponse, StreamingResponse
-    from starlette.routing import Mount, Route
-    from starlette.background import BackgroundTask
-    async def item(request):
-        event(request.path_params, sorted(request.scope))
-        return PlainTextResponse(f"item {request.path_params['number']}", background=BackgroundTask(event, "background"))
-    def fail(request):
-        raise LookupError("of a view")
-    async def parts():
-        yield "a"
-        event("between")
-        yield "b"
-    async def stream(request):
-        return StreamingResponse(parts())
-    app = Starlette(routes=[Route("/items/{number:int}", item, methods=["GET", "POST"]), Route("/fail", fail), Route("/stream", stream)],
-                    exception_handlers={404: lambda request, error: PlainTextResponse("none", 404)})
-    """,
-)
 FASTAPI = _framework(
     "fastapi",
     """
@@ -181,20 +159,6 @@ FASTAPI = _framework(
         event("out", response.status_code)
         return response
     """,
-)
-LITESTAR = _framework(
-    "litestar",
-    """
-    import litestar
-    @litestar.get("/items/{number:int}")
-    async def item(number: int) -> str:
-        return f"item {number}"
-    @litestar.get("/fail", sync_to_thread=False)
-    def fail() -> str:
-        raise LookupError("of a view")
-    app = litestar.Litestar([item, fail], logging_config=None)
-    """,
-    loops=("asyncio",),
 )
 QUART = _framework(
     "quart",
@@ -245,22 +209,6 @@ SANIC = _framework(
     """,
     loops=("asyncio", "uvloop"),
     wrap="lambda app: app",
-)
-FALCON_ASGI = _framework(
-    "falcon-asgi",
-    """
-    import falcon.asgi
-    class Item:
-        async def on_get(self, request, response, number):
-            event(request.path)
-            response.text = f"item {number}"
-    class Fail:
-        async def on_get(self, request, response):
-            raise LookupError("of a view")
-    app = falcon.asgi.App()
-    app.add_route("/items/{number:int}", Item())
-    app.add_route("/fail", Fail())
-    """,
 )
 
 _WSGI = """

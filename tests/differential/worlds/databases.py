@@ -127,28 +127,6 @@ PSYCOPG = World(
     ),
     peers=("postgres",),
 )
-PSYCOPG_ASYNC = World(
-    "psycopg-async",
-    ("psycopg",),
-    f"""
-    import psycopg
-    db = await aenter(await psycopg.AsyncConnection.connect(URL, autocommit=True))
-    await db.execute("DROP TABLE IF EXISTS t")
-    await db.execute({_MAKE})
-    cursor = db.cursor()
-    async def copied():
-        async with cursor.copy("COPY t TO STDOUT") as copy:
-            return [row async for row in copy]
-    """,
-    (
-        *_dbapi("cursor", "await ", "query", "params"),
-        call("await db.execute 1/2 x2", query=_texts("%s"), params="(3,) | None", _follow="await {}.fetchall()"),
-        call("cursor.stream 1/2", query=_texts("%s"), params="(3,)", _follow="[row async for row in {}]"),
-        Line("await copied()"),
-    ),
-    peers=("postgres",),
-    loops=_BOTH,
-)
 PSYCOPG2 = World(
     "psycopg2",
     ("psycopg2",),
@@ -281,38 +259,6 @@ PYMYSQL = _mysql(
     call("db.query 1/2", sql=_SQL, unbuffered="False"),
     *_surface("pymysql", 120),
 )
-MYSQLCLIENT = _mysql(
-    "mysqlclient",
-    f"""
-    import MySQLdb
-    from MySQLdb import cursors
-    db = MySQLdb.connect({_TO})
-    at_end(db.close)
-    cursor = db.cursor()
-    """,
-    "",
-    "query",
-    "args",
-    Line("db.ping()"),
-    Line("type(db) is MySQLdb.connections.Connection"),
-    *_surface("MySQLdb", 60),
-)
-AIOMYSQL = _mysql(
-    "aiomysql",
-    f"""
-    import aiomysql
-    from aiomysql import cursors
-    db = await aiomysql.connect({_TO})
-    at_end(db.close)
-    cursor = await db.cursor()
-    """,
-    "await ",
-    "query",
-    "args",
-    Line("db.cursor()"),
-    *_surface("aiomysql", 60),
-    loops=_BOTH,
-)
 ASYNCMY = _mysql(
     "asyncmy",
     f"""
@@ -373,29 +319,6 @@ SQLALCHEMY = World(
         ),
         *_surface("sqlalchemy", 400),
     ),
-)
-SQLALCHEMY_ASYNC = World(
-    "sqlalchemy-async",
-    ("sqlalchemy", "aiosqlite"),
-    _ORM
-    + """
-    from sqlalchemy.ext.asyncio import create_async_engine
-    engine = create_async_engine("sqlite+aiosqlite://")
-    at_end(engine.dispose)
-    db = await aenter(engine.connect())
-    await db.run_sync(Base.metadata.create_all)
-    """,
-    (
-        call(
-            "await db.execute 1/2",
-            statement="text('SELECT 1') | text('SELEC') | sqlalchemy.select(Item.a) | 'SELECT 1'",
-            parameters="{'a': 3}",
-            _follow="{}.fetchall() | {}",
-        ),
-        Line("await db.stream(text('SELECT 1'))", follow=("[r async for r in {}]",)),
-        Line("await db.scalar(text('SELECT 7'))"),
-    ),
-    loops=("asyncio",),
 )
 
 WORLDS = tuple(each for each in vars().values() if isinstance(each, World))

@@ -59,55 +59,6 @@ PIKA = World(
     ),
     peers=("rabbitmq",),
 )
-AIO_PIKA = World(
-    "aio-pika",
-    ("aio_pika",),
-    """
-    import asyncio, aio_pika
-    connection = await aenter(await aio_pika.connect(URL))
-    channel = await connection.channel()
-    queue = await channel.declare_queue(exclusive=True, auto_delete=True)
-    async def got(message):
-        event(message.body, [k for k in message.headers if not k.startswith(("sw8", "trace"))])
-        done.set()
-    def plain(message):
-        event("plain", message.body)
-        done.set()
-    async def consumed(callback):
-        global done
-        done = asyncio.Event()
-        tag = await queue.consume(callback, no_ack=True)
-        await channel.default_exchange.publish(aio_pika.Message(b"c"), queue.name)
-        await asyncio.wait_for(done.wait(), 5)
-        await queue.cancel(tag)
-    async def iterated(close):
-        await channel.default_exchange.publish(aio_pika.Message(b"i"), queue.name)
-        iterator = queue.iterator(no_ack=True)
-        message = await iterator.__anext__()
-        return message.body, await close(iterator)
-    """,
-    (
-        call(
-            "await channel.default_exchange.publish 2/2 x4",
-            "message = aio_pika.Message(b'a') | aio_pika.Message(b'a', headers={'x': 1}) | b'a'; "
-            "routing_key = queue.name | 'nowhere'; mandatory = True | False; immediate = False; timeout = 5",
-        ),
-        call(
-            "await queue.get 0/0",
-            "no_ack = True | False; fail = False | True; timeout = 5",
-            _follow="{}.body | await {}.ack()",
-        ),
-        *lines(
-            "await consumed(got) | await consumed(plain) | await iterated(lambda i: i.close()) | "
-            "await iterated(lambda i: i.__aexit__(None, None, None)) | "
-            "describe(aio_pika.queue.QueueIterator.close) | "
-            "describe(aio_pika.queue.QueueIterator.__anext__) | describe(aio_pika.Exchange.publish)"
-        ),
-        *(Line(f"surface('aio_pika', {number})") for number in range(0, 400, 50)),
-    ),
-    peers=("rabbitmq",),
-    loops=_LOOPS,
-)
 AIORMQ = World(
     "aiormq",
     ("aiormq",),
@@ -147,64 +98,6 @@ AIORMQ = World(
     loops=_LOOPS,
 )
 
-AMQP = World(
-    "amqp",
-    ("amqp", "kombu"),
-    """
-    import amqp, kombu, kombu.simple, uuid
-    address = URL.split("@")[1].rstrip("/")
-    connection = amqp.Connection(address, confirm_publish=True, read_timeout=5)
-    connection.connect()
-    at_end(connection.close)
-    plain = amqp.Connection(address, read_timeout=5)
-    plain.connect()
-    at_end(plain.close)
-    confirmed, channel = connection.channel(), plain.channel()
-    queue = "q-" + str(uuid.uuid4())
-    channel.queue_declare(queue, exclusive=False)
-    at_end(lambda: plain.channel().queue_delete(queue))
-    own = amqp.Message("a", application_headers={"x-a": "b"}, content_type="text/plain")
-    def got(message):
-        event(message.body, [k for k in message.headers or {} if not k.startswith(("sw8", "trace"))])
-    def fails(message):
-        raise LookupError("of a consumer")
-    def consumed(callback):
-        channel.basic_publish(amqp.Message(b"c"), "", queue)
-        tag = channel.basic_consume(queue, callback=callback, no_ack=True)
-        try:
-            plain.drain_events(timeout=5)
-        finally:
-            channel.basic_cancel(tag)
-    above = kombu.Connection(URL)
-    at_end(above.release)
-    def simple(body, **options):
-        with above.SimpleQueue("s-" + str(uuid.uuid4()), queue_opts={"auto_delete": True}) as waiting:
-            waiting.put(body, **options)
-            message = waiting.get(timeout=5)
-            message.ack()
-            return message.payload, [k for k in message.headers if not k.startswith(("sw8", "trace"))]
-    """,
-    (
-        *(
-            call(
-                f"{name}.basic_publish 1/3 x2",
-                "msg = own | amqp.Message(b'b') | 'text'; exchange = ''; routing_key = queue | 'nowhere'; "
-                "mandatory = False; timeout = 5",
-                _follow="own.properties | channel.basic_get(queue, no_ack=True).body",
-            )
-            for name in ("channel", "confirmed")
-        ),
-        call("channel.basic_get 1/2", queue="queue", no_ack="True", _follow="{}.body | {}.headers is None"),
-        *lines(
-            "consumed(got) | consumed(fails) | simple({'item': 1}) | "
-            "simple('text', headers={'x-a': 'b'}) | own.properties, own.body | "
-            "describe(channel.basic_publish) | describe(channel.basic_consume) | "
-            "describe(kombu.simple.SimpleBase.get)"
-        ),
-        *(Line(f"surface('amqp', {number})") for number in range(0, 200, 30)),
-    ),
-    peers=("rabbitmq",),
-)
 
 CELERY = World(
     "celery",
@@ -360,4 +253,4 @@ CONFLUENT = World(
     ),
 )
 
-WORLDS = (PIKA, AIO_PIKA, AIORMQ, AMQP, CELERY, ARQ, AIOKAFKA, KAFKA_PYTHON, CONFLUENT)
+WORLDS = (PIKA, AIORMQ, CELERY, ARQ, AIOKAFKA, KAFKA_PYTHON, CONFLUENT)

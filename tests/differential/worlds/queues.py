@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from differential.program import Line, World, call, choices, lines
 
 _DRAMATIQ = """
@@ -145,19 +143,6 @@ DRAMATIQ = World(
         Line("fail.options, add.logger.name, fail.priority, fail.queue_name, inspect.iscoroutinefunction(add.fn)"),
         Line("functools.partial(add.send, 1)()", follow=_WORKED),
         Line("add"),
-        *(
-            Line(f"describe({each})")
-            for each in (
-                "broker.enqueue",
-                "type(broker).enqueue",
-                "dramatiq.Message.encode",
-                "dramatiq.Broker.emit_after",
-                "dramatiq.Broker.__init__",
-                "dramatiq.worker.WorkerThread.process_message",
-                "dramatiq.worker.ConsumerThread.post_process_message",
-                "add.fn",
-            )
-        ),
         *(Line(f"surface('dramatiq', {number})") for number in range(0, 200, 25)),
     ),
     length=4,
@@ -192,30 +177,15 @@ RQ = World(
     "rq",
     ("rq",),
     """
-    import asyncio, inspect, pickle, redis, rq, rq.job, rq.scheduler, signal
+    import asyncio, inspect, redis, rq, rq.job, rq.scheduler, signal
     from datetime import datetime, timedelta, timezone
     from rq import Callback, Retry
     from rq.decorators import job as job_of
     from rq.job import Job
-    from rq.serializers import JSONSerializer
     connection = redis.Redis(port=int(PORT))
     at_end(connection.close)
     connection.flushall()
-    class Own:
-        @staticmethod
-        def dumps(value, *args, **kwargs):
-            event("dumps", value)
-            return pickle.dumps(value)
-        @staticmethod
-        def loads(data, *args, **kwargs):
-            value = pickle.loads(data)
-            event("loads", value)
-            if isinstance(value, tuple) and value[2:3] == ((7,),):
-                raise LookupError("of a serializer")
-            return value
     queue = rq.Queue("orders", connection=connection)
-    texts = rq.Queue("texts", connection=connection, serializer=JSONSerializer)
-    owned = rq.Queue("owned", connection=connection, serializer=Own)
     at_once = rq.Queue("at once", connection=connection, is_async=False)
     def add(x=0, y=1, *more):
         job = rq.get_current_job()
@@ -237,8 +207,6 @@ RQ = World(
         sent = queue.enqueue(add, x, meta={"from": "outer"})
         event("outer", sent.meta, sorted(vars(sent)) == sorted(vars(queue.create_job(add))))
         return sent.func_name
-    def slow():
-        signal.pause()
     class Shop:
         def price(self, x):
             event("price", x)
@@ -256,7 +224,7 @@ RQ = World(
         event("decorated", x, y)
         return x
     def due():
-        mover = rq.scheduler.RQScheduler([queue, texts, owned], connection=connection)
+        mover = rq.scheduler.RQScheduler([queue], connection=connection)
         mover.acquire_locks()
         mover.enqueue_scheduled_jobs()
         mover.release_locks()
@@ -273,8 +241,6 @@ RQ = World(
     def done(job):
         work()
         return job.get_status(), job.return_value(), job.get_meta(), job.args, job.kwargs, job.retries_left
-    def workers():
-        return work(), work(texts, serializer=JSONSerializer), work(owned, serializer=Own)
     """,
     (
         call(
@@ -293,8 +259,6 @@ RQ = World(
         ),
         call("queue.enqueue 1/1 x3", f="fail | 'program.fail' | again", **_RQ_OPTIONS, _follow=_RQ_FOLLOW),
         call("at_once.enqueue 1/1 x2", f="add | fail | again", _rest="1", **_RQ_OPTIONS, _follow=_RQ_FOLLOW),
-        call("texts.enqueue 1/1", f="add | fail", _rest="1 | object()", _follow=(*("workers()",) * 5, *_RQ_FOLLOW)),
-        call("owned.enqueue 1/1 x2", f="add | fail", _rest="1 | 7", _follow=(*("workers()",) * 5, *_RQ_FOLLOW)),
         call(
             "queue.enqueue_in 2/2 x2",
             "time_delta = timedelta(seconds=-1) | timedelta(hours=1); func = add | fail; * = 1; y = 2; "
@@ -327,21 +291,6 @@ RQ = World(
         ),
         Line("Job.fetch('id', connection=connection)", follow=_RQ_FOLLOW),
         *lines("Job.fetch_many(['id', 'none'], connection=connection) | queue.empty()"),
-        *(
-            Line(f"describe({each})")
-            for each in (
-                "queue.enqueue_job",
-                "rq.Queue._enqueue_job",
-                "rq.Queue.schedule_job",
-                "Job.to_dict",
-                "Job.restore",
-                "Job.retry",
-                "rq.scheduler.RQScheduler.enqueue_scheduled_jobs",
-                "rq.SimpleWorker.perform_job",
-                "rq.Worker.handle_exception",
-                "decorated.delay",
-            )
-        ),
         *(Line(f"surface('rq', {number})") for number in range(0, 300, 30)),
     ),
     peers=("redis",),
@@ -376,7 +325,10 @@ _TASKIQ = """
         async def add_schedule(self, schedule):
             event("schedule", schedule.task_name, schedule.labels, schedule.args, schedule.kwargs)
     source = Source()
-    {broker}
+    broker = InMemoryBroker()
+    async def work():
+        await broker.wait_all()
+        await broker.wait_all()
     broker.add_middlewares(SimpleRetryMiddleware(default_retry_count=2), Looks())
     async def depends(context: Context = TaskiqDepends()):
         event("begins")
@@ -421,96 +373,52 @@ _TASKIQ = """
         result = await task.wait_result(check_interval=0.01, timeout=0.3)
         return result.is_err, result.return_value, result.error, result.labels
     """
-_IN_MEMORY = """broker = InMemoryBroker()
-    async def work():
-        await broker.wait_all()
-        await broker.wait_all()"""
-_LIST = """import redis.asyncio
-    from taskiq.brokers.inmemory_broker import InmemoryResultBackend
-    class Broker(taskiq.AsyncBroker):
-        def __init__(self):
-            super().__init__()
-            self.connection_pool = redis.asyncio.ConnectionPool.from_url(f"redis://127.0.0.1:{PORT}")
-            self.queue_name = "shop"
-            self.client = redis.asyncio.Redis(connection_pool=self.connection_pool)
-        async def kick(self, message):
-            event("kick", message.task_name, message.labels)
-            await self.client.lpush(self.queue_name, message.message)
-        async def listen(self):
-            while (message := await self.client.rpop(self.queue_name)) is not None:
-                yield message
-    broker = Broker().with_result_backend(InmemoryResultBackend())
-    at_end(broker.connection_pool.disconnect)
-    await broker.client.flushall()
-    async def work():
-        receiver = Receiver(broker, max_async_tasks=1)
-        async for message in broker.listen():
-            await asyncio.create_task(receiver.callback(message))"""
 _TASKIQ_FOLLOW = choices("await work() | await get({}) | await {}.is_ready() | type({}), {}.return_type")
 
 
-def _taskiq(name: str, broker: str, *more: Line, peers: Sequence[str] = ()) -> World:
-    return World(
-        name,
-        ("taskiq",),
-        _TASKIQ.replace("{broker}", broker),
-        (
-            call("await add.kiq 1/2 x4", x="1 | '2' | 'a'", y="2 | {'b': 1}", _follow=_TASKIQ_FOLLOW),
-            call("await plain.kiq 1/1 x2", x="1 | object()", _follow=_TASKIQ_FOLLOW),
-            call("await fail.kiq 0/1 x3", why="'busy'", _follow=_TASKIQ_FOLLOW),
-            *(call(f"await {each}.kiq", _follow=_TASKIQ_FOLLOW) for each in ("hang", "none", "gone", "again")),
-            call("await outer.kiq 1/1 x2", x="1", _follow=_TASKIQ_FOLLOW),
-            call(
-                "add.kicker().with_labels 0/0 x4",
-                "tenant = 'b' | b'b'; sw8 = 'mine'; delay = 1 | 0.5; timeout = 5; queue_name = 'low'",
-                _follow="await {}.kiq(1) | await {}.with_task_id('id').kiq(1, y=2) | {}.labels | await work()",
-            ),
-            call("add.kicker().with_task_id 1/1", task_id="'id' | None", _follow="await {}.kiq(1) | await work()"),
-            call(
-                "fail.kicker().with_labels 0/0",
-                "max_retries = 0 | 1; delay = 1; retry_on_error = False",
-                _follow="await {}.kiq('busy') | await work()",
-            ),
-            call(
-                "await add.kicker().schedule_by_cron 2/2",
-                "source = source; cron = '* * * * *'; * = 1; y = 2",
-                _follow="await {}.kiq() | await work() | {}.task.labels",
-            ),
-            *more,
-            *lines(
-                "[each.return_value for each in await taskiq.gather(await add.kiq(1), await plain.kiq(2), timeout=9, periodicity=0.01)] | "
-                "broker.add_middlewares(SmartRetryMiddleware(default_retry_count=1, default_delay=0)) | "
-                "broker.serializer.dumpb({'a': 1})"
-            ),
-            Line("await work()", weight=2),
-            *lines(
-                "plain(1), add.__doc__, add.labels, add.task_name, inspect.iscoroutinefunction(add) | "
-                "inspect.iscoroutinefunction(add.kiq), inspect.iscoroutinefunction(add.original_func) | add | "
-                "add.kicker()._prepare_message(1, y=2).labels"
-            ),
-            *(
-                Line(f"describe({each})")
-                for each in (
-                    "taskiq.kicker.AsyncKicker.kiq",
-                    "taskiq.kicker.AsyncKicker._prepare_message",
-                    "Receiver.run_task",
-                    "SimpleRetryMiddleware.on_error",
-                    "SmartRetryMiddleware.on_error",
-                    "add.kiq",
-                    "add.original_func",
-                )
-            ),
-            *(Line(f"surface('taskiq', {number})") for number in range(0, 300, 30)),
+TASKIQ = World(
+    "taskiq",
+    ("taskiq",),
+    _TASKIQ,
+    (
+        call("await add.kiq 1/2 x4", x="1 | '2' | 'a'", y="2 | {'b': 1}", _follow=_TASKIQ_FOLLOW),
+        call("await plain.kiq 1/1 x2", x="1 | object()", _follow=_TASKIQ_FOLLOW),
+        call("await fail.kiq 0/1 x3", why="'busy'", _follow=_TASKIQ_FOLLOW),
+        *(call(f"await {each}.kiq", _follow=_TASKIQ_FOLLOW) for each in ("hang", "none", "gone", "again")),
+        call("await outer.kiq 1/1 x2", x="1", _follow=_TASKIQ_FOLLOW),
+        call(
+            "add.kicker().with_labels 0/0 x4",
+            "tenant = 'b' | b'b'; sw8 = 'mine'; delay = 1 | 0.5; timeout = 5; queue_name = 'low'",
+            _follow="await {}.kiq(1) | await {}.with_task_id('id').kiq(1, y=2) | {}.labels | await work()",
         ),
-        peers=peers,
-        loops=("asyncio", "uvloop"),
-        length=4,
-    )
-
-
-WORLDS = (
-    DRAMATIQ,
-    RQ,
-    _taskiq("taskiq", _IN_MEMORY, Line("setattr(broker, 'await_inplace', True)", weight=3)),
-    _taskiq("taskiq-redis", _LIST, peers=("redis",)),
+        call("add.kicker().with_task_id 1/1", task_id="'id' | None", _follow="await {}.kiq(1) | await work()"),
+        call(
+            "fail.kicker().with_labels 0/0",
+            "max_retries = 0 | 1; delay = 1; retry_on_error = False",
+            _follow="await {}.kiq('busy') | await work()",
+        ),
+        call(
+            "await add.kicker().schedule_by_cron 2/2",
+            "source = source; cron = '* * * * *'; * = 1; y = 2",
+            _follow="await {}.kiq() | await work() | {}.task.labels",
+        ),
+        Line("setattr(broker, 'await_inplace', True)", weight=3),
+        *lines(
+            "[each.return_value for each in await taskiq.gather(await add.kiq(1), await plain.kiq(2), timeout=9, periodicity=0.01)] | "
+            "broker.add_middlewares(SmartRetryMiddleware(default_retry_count=1, default_delay=0)) | "
+            "broker.serializer.dumpb({'a': 1})"
+        ),
+        Line("await work()", weight=2),
+        *lines(
+            "plain(1), add.__doc__, add.labels, add.task_name, inspect.iscoroutinefunction(add) | "
+            "inspect.iscoroutinefunction(add.kiq), inspect.iscoroutinefunction(add.original_func) | add | "
+            "add.kicker()._prepare_message(1, y=2).labels"
+        ),
+        *(Line(f"surface('taskiq', {number})") for number in range(0, 300, 30)),
+    ),
+    loops=("asyncio", "uvloop"),
+    length=4,
 )
+
+
+WORLDS = (DRAMATIQ, RQ, TASKIQ)

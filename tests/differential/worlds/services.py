@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from differential.program import Call, Line, World, call, choices, lines
+from differential.program import Call, Line, World, call, choices
 
 _LOOPS = ("asyncio", "uvloop")
 
@@ -57,25 +57,6 @@ PYMONGO = World(
         *(Line(f"surface('pymongo', {number})") for number in range(0, 500, 60)),
     ),
     peers=("mongo",),
-    leaves=True,
-)
-MOTOR = World(
-    "motor",
-    ("motor",),
-    _MONGO_LISTENER
-    + """
-    import motor.motor_asyncio
-    client = motor.motor_asyncio.AsyncIOMotorClient("127.0.0.1", int(PORT), serverSelectionTimeoutMS=3000)
-    at_end(client.close)
-    db = client.shop
-    orders = db.orders
-    """,
-    (
-        *_mongo("orders", "await "),
-        *lines("await orders.find({}).to_list(5) | [d async for d in orders.find({}, batch_size=1)]"),
-    ),
-    peers=("mongo",),
-    loops=_LOOPS,
     leaves=True,
 )
 
@@ -187,27 +168,6 @@ NEO4J = World(
     ),
     peers=("bolt",),
 )
-NEO4J_ASYNC = World(
-    "neo4j-async",
-    ("neo4j",),
-    """
-    import neo4j
-    driver = await aenter(neo4j.AsyncGraphDatabase.driver("bolt://" + ADDRESS))
-    session = await aenter(driver.session(database="shop"))
-    """,
-    (
-        call(
-            "await session.run 1/2",
-            query=_QUERY,
-            parameters="{'a': 1} | None",
-            name="'x'",
-            _follow="[r async for r in {}] | await {}.consume()",
-        ),
-        call("await driver.execute_query 1/2", query_=_QUERY, parameters_="{'a': 1}", database_="'shop'"),
-    ),
-    peers=("bolt",),
-    loops=_LOOPS,
-)
 
 LOGURU = World(
     "loguru",
@@ -243,35 +203,13 @@ LOGURU = World(
     ),
     records=False,
 )
-STRUCTLOG = World(
-    "structlog",
-    ("structlog",),
-    """
-    import io, logging, structlog
-    text = io.StringIO()
-    log = structlog.wrap_logger(structlog.PrintLogger(text), processors=[structlog.processors.add_log_level, structlog.processors.JSONRenderer(sort_keys=True)])
-    plain = structlog.wrap_logger(logging.getLogger("structured"), processors=[structlog.stdlib.add_log_level, structlog.stdlib.render_to_log_kwargs],
-                                  wrapper_class=structlog.stdlib.BoundLogger)
-    """,
-    tuple(
-        call(
-            f"{logger}.{level} 1/1", event="'hello' | 17", x="1 | object()", exc_info="True", _follow="text.getvalue()"
-        )
-        for logger in ("log", "plain")
-        for level in ("info", "warning", "error", "bind(y=1).info")
-    ),
-    records=False,
-)
 
 WORLDS = (
     PYMONGO,
-    MOTOR,
     *_search("elasticsearch", "elasticsearch", "Elasticsearch"),
     *_search("opensearch", "opensearchpy", "OpenSearch"),
     *_llm("openai", "OpenAI", "URL + '/v1'", ["chat.completions.create"]),
     *_llm("anthropic", "Anthropic", "URL", ["messages.create"]),
     NEO4J,
-    NEO4J_ASYNC,
     LOGURU,
-    STRUCTLOG,
 )
