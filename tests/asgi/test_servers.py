@@ -5,18 +5,28 @@ from __future__ import annotations
 import re
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
 from typing import Any
 
-import anyio
 import pytest
 
-from asgi.serving import SERVERS, arrived, ask, ask_until_it_ends, launch, open_stream, serve
 from faults.covering import covers
+from kit.servers import collector_thread, dead_address
+from servers.serving import PATIENCE, Served, served, wait_for
 from swagent.collector.server import Collector
 
-pytestmark = pytest.mark.anyio
-
+_UVICORN = "-m uvicorn asgi.served:app --port {port} --no-access-log --no-use-colors --loop"
+_HYPERCORN = "-m hypercorn asgi.served:app --bind 127.0.0.1:{port} -k"
+SERVERS = {
+    "uvicorn-asyncio": f"{_UVICORN} asyncio",
+    "uvicorn-uvloop": f"{_UVICORN} uvloop",
+    "hypercorn-asyncio": f"{_HYPERCORN} asyncio",
+    "hypercorn-uvloop": f"{_HYPERCORN} uvloop",
+    "hypercorn-trio": f"{_HYPERCORN} trio",
+}
 UVICORNS = [name for name in SERVERS if name.startswith("uvicorn")]
 # The time that a server takes on a busy machine: uvicorn looks for signals every 0.1 s, hypercorn ends its worker's
 # process. The agent's own deadlines are far beyond it.
@@ -29,32 +39,58 @@ def proving(fault: str, kinds: Iterable[str]) -> list[Any]:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    """The collector's and the clients'; each server has a loop of its own."""
-    return "asyncio"
-
-
-@pytest.fixture
-async def collector() -> AsyncIterator[Collector]:
-    async with Collector() as running:
+def collector() -> Iterator[Collector]:
+    with collector_thread() as (running, _):
         yield running
 
 
-@pytest.fixture
-def silence() -> Iterator[str]:
-    """The address of a collector that takes connections and never answers."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
+def serve(
+    kind: str, collector: Collector, *options: str, tracebacks: bool = False, **environ: str
+) -> AbstractContextManager[Served]:
+    command = [*SERVERS[kind].split(), *options]
+    return served(collector, command, alone=True, tracebacks=tracebacks, **environ)
 
 
-@pytest.fixture
-def dead_address() -> Iterator[str]:
-    """An address where nothing listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"127.0.0.1:{taken.getsockname()[1]}"
+def ask(server: Served, count: int) -> set[str]:
+    """Make some requests and return their traces' ids."""
+    answers = {server.ask(f"/items/{number}") for number in range(count)}
+    assert {len(each) for each in answers} == {32}
+    return answers
+
+
+def ask_until_it_ends(server: Served, answered: set[str]) -> None:
+    """Make requests, one after the other, as long as they are answered; note their traces' ids."""
+    with suppress(OSError, HTTPException), closing(HTTPConnection("127.0.0.1", server.port, timeout=10)) as connection:
+        while True:
+            connection.request("GET", "/items/1")
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            if answer.status == 200:
+                answered.add(text)
+
+
+@contextmanager
+def open_stream(server: Served) -> Iterator[str]:
+    """A response that does not end for as long as the block lasts; gives its trace's id."""
+    with closing(HTTPConnection("127.0.0.1", server.port, timeout=10)) as connection:
+        connection.request("GET", "/stream")
+        with connection.getresponse() as response:
+            yield response.read(32).decode()
+
+
+def end(server: Served, number: signal.Signals = signal.SIGTERM, seconds: float = PROMPT) -> None:
+    """Send a signal: the end is to come within so many seconds."""
+    server.process.send_signal(number)
+    server.process.wait(seconds)
+
+
+def arrived(collector: Collector) -> set[str]:
+    return set(collector.store.trace_ids)
+
+
+def wait_arrived(collector: Collector, ids: set[str]) -> None:
+    wait_for(lambda: arrived(collector) >= ids)
+    assert arrived(collector) >= ids
 
 
 def assert_no_error_of_ours(output: str) -> None:
@@ -69,12 +105,11 @@ def assert_no_error_of_ours(output: str) -> None:
 
 
 @pytest.mark.parametrize("kind", proving("P01", SERVERS))
-async def test_traces_arrive_complete_and_an_idle_server_ends_at_once(kind: str, collector: Collector) -> None:
-    async with serve(kind, collector=collector.address) as server:
-        ids = await ask(server, 20)
-        await collector.store.wait_for(lambda store: arrived(store) >= ids)
-        assert await server.end() < PROMPT
-        assert "Traceback" not in server.output
+def test_traces_arrive_complete_and_an_idle_server_ends_at_once(kind: str, collector: Collector) -> None:
+    with serve(kind, collector) as server:
+        ids = ask(server, 20)
+        wait_arrived(collector, ids)
+        end(server)
     segments = collector.store.segments
     assert len(ids) == len(segments) == 20
     assert {segment.service for segment in segments} == {"shop"}
@@ -89,36 +124,37 @@ async def test_traces_arrive_complete_and_an_idle_server_ends_at_once(kind: str,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P01", SERVERS))
-async def test_under_load_every_answered_request_has_arrived_at_the_end(kind: str, collector: Collector) -> None:
+def test_under_load_every_answered_request_has_arrived_at_the_end(kind: str, collector: Collector) -> None:
     answered: set[str] = set()
-    enough = anyio.Event()
-    async with serve(kind, collector=collector.address) as server:
-        async with anyio.create_task_group() as clients:
-            for _ in range(8):
-                clients.start_soon(ask_until_it_ends, server, answered, enough)
-            await enough.wait()
-            assert await server.end() < 2 * PROMPT
-        assert "Traceback" not in server.output
+    with serve(kind, collector) as server:
+        server.ask("/items/1")
+        clients = [threading.Thread(target=ask_until_it_ends, args=(server, answered)) for _ in range(8)]
+        for client in clients:
+            client.start()
+        wait_for(lambda: len(answered) > 100)
+        end(server, seconds=2 * PROMPT)
+        for client in clients:
+            client.join()
     assert len(answered) > 100
-    assert answered <= arrived(collector.store)
+    assert answered <= arrived(collector)
     assert collector.store.statistics().duplicates == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P01", [*UVICORNS, "hypercorn-asyncio", "hypercorn-trio"]))
-async def test_an_open_stream_holds_the_server_up_but_not_what_was_answered(kind: str, collector: Collector) -> None:
-    async with serve(kind, collector=collector.address) as server:
-        async with open_stream(server) as streamed:
-            ids = await ask(server, 5)
+def test_an_open_stream_holds_the_server_up_but_not_what_was_answered(kind: str, collector: Collector) -> None:
+    with serve(kind, collector, tracebacks=True) as server:
+        ids = ask(server, 5)
+        with open_stream(server) as streamed:
             server.process.send_signal(signal.SIGTERM)
             if kind in UVICORNS:
-                await server.wait_printed("Waiting for connections to close")
-            await collector.store.wait_for(lambda store: arrived(store) >= ids)
+                wait_for(lambda: "Waiting for connections to close" in server.output)
+            wait_arrived(collector, ids)
             if kind not in UVICORNS:
-                await server.wait_ended()
+                server.process.wait(PATIENCE)
                 return
-            assert streamed not in arrived(collector.store)
-        await server.wait_ended()
+            assert streamed not in arrived(collector)
+        server.process.wait(PATIENCE)
     [stream] = collector.store.trace(streamed)
     assert stream.spans[0].operation == "GET:/stream"
     assert not stream.spans[0].is_error, "the client hung up"
@@ -126,13 +162,13 @@ async def test_an_open_stream_holds_the_server_up_but_not_what_was_answered(kind
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P01", UVICORNS))
-async def test_an_open_stream_that_uvicorn_cuts_is_recorded_as_well(kind: str, collector: Collector) -> None:
-    options = ["--timeout-graceful-shutdown", "1"]
-    async with serve(kind, *options, collector=collector.address) as server, open_stream(server) as streamed:
-        ids = await ask(server, 5)
-        assert await server.end() < 1 + PROMPT
-        assert arrived(collector.store) >= ids
-        [stream] = collector.store.trace(streamed)
+def test_an_open_stream_that_uvicorn_cuts_is_recorded_as_well(kind: str, collector: Collector) -> None:
+    with serve(kind, collector, "--timeout-graceful-shutdown", "1", tracebacks=True) as server:
+        ids = ask(server, 5)
+        with open_stream(server) as streamed:
+            end(server, seconds=1 + PROMPT)
+            assert arrived(collector) >= ids
+            [stream] = collector.store.trace(streamed)
     assert not stream.spans[0].is_error
 
 
@@ -140,58 +176,45 @@ async def test_an_open_stream_that_uvicorn_cuts_is_recorded_as_well(kind: str, c
 @pytest.mark.parametrize("kind", proving("P02", UVICORNS))
 # at once, a signal that is still pending would swallow the next
 @pytest.mark.parametrize("said", ["Waiting for connections to close", "Shutting down"], ids=["later", "at once"])
-async def test_interrupted_twice_what_was_answered_arrives(kind: str, said: str, collector: Collector) -> None:
-    async with serve(kind, collector=collector.address) as server, open_stream(server):
-        ids = await ask(server, 5)
-        server.process.send_signal(signal.SIGINT)
-        await server.wait_printed(said)
-        assert await server.end(signal.SIGINT) < PROMPT
-        assert_no_error_of_ours(server.output)
-    assert arrived(collector.store) >= ids
+def test_interrupted_twice_what_was_answered_arrives(kind: str, said: str, collector: Collector) -> None:
+    with serve(kind, collector, tracebacks=True) as server:
+        ids = ask(server, 5)
+        with open_stream(server):
+            server.process.send_signal(signal.SIGINT)
+            wait_for(lambda: said in server.output)
+            end(server, signal.SIGINT)
+    assert_no_error_of_ours(server.output)
+    assert arrived(collector) >= ids
 
 
 @pytest.mark.slow
-async def test_without_lifespan_the_agent_thread_reports(collector: Collector) -> None:
-    async with serve("uvicorn-uvloop", "--lifespan", "off", collector=collector.address) as server:
-        ids = await ask(server, 5)
-        await collector.store.wait_for(lambda store: arrived(store) >= ids)
-        later = await ask(server, 5)
-        assert await server.end(signal.SIGINT) < PROMPT
-        assert_no_error_of_ours(server.output)
-    assert arrived(collector.store) == ids | later
-
-
-@pytest.mark.slow
-@covers("P04", "grpc", "asyncio")
-async def test_every_worker_is_an_instance_of_its_own(collector: Collector) -> None:
-    # a worker that does not answer its parent in time is killed, and 5 s are too little for one that starts
-    options = ["--workers", "2", "--timeout-worker-healthcheck", "20"]
-    async with serve("uvicorn-asyncio", *options, collector=collector.address) as server:
-        await collector.store.wait_for(lambda store: len(store.instances) == 2, timeout=20)
-        ids = await ask(server, 10)
-        assert await server.end() < PROMPT + 2
-    first, second = collector.store.instances
-    assert first.instance != second.instance
-    assert dict(first.properties)["Process No."] != dict(second.properties)["Process No."]
-    assert arrived(collector.store) == ids
+def test_without_lifespan_the_agent_thread_reports(collector: Collector) -> None:
+    with serve("uvicorn-uvloop", collector, "--lifespan", "off", tracebacks=True) as server:
+        ids = ask(server, 5)
+        wait_arrived(collector, ids)
+        later = ask(server, 5)
+        end(server, signal.SIGINT)
+    assert_no_error_of_ours(server.output)
+    assert arrived(collector) == ids | later
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["uvicorn-asyncio", "uvicorn-uvloop", "hypercorn-trio"])
-async def test_a_dead_or_silent_collector_holds_nothing_up(kind: str, dead_address: str, silence: str) -> None:
+def test_a_dead_or_silent_collector_holds_nothing_up(kind: str, collector: Collector) -> None:
     """The end no longer than the deadline."""
-    for address in (dead_address, silence):
-        async with serve(kind, collector=address, environ={"SW_AGENT_SHUTDOWN_TIMEOUT": "0.5"}) as server:
-            assert len(await ask(server, 20)) == 20
-            assert await server.end() < 0.5 + 0.5 + PROMPT
-            assert "Traceback" not in server.output
+    with dead_address() as dead, socket.create_server(("127.0.0.1", 0)) as silent:
+        for address in (dead, f"127.0.0.1:{silent.getsockname()[1]}"):
+            there = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": address, "SW_AGENT_SHUTDOWN_TIMEOUT": "0.5"}
+            with serve(kind, collector, **there) as server:
+                assert len(ask(server, 20)) == 20
+                end(server, seconds=0.5 + 0.5 + PROMPT)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_wrong_setting_ends_the_server_by_a_clear_line(kind: str, dead_address: str) -> None:
-    async with launch(kind, collector=dead_address, environ={"SW_AGENT_SHUTDOWN_TIMEOUT": "soon"}) as server:
-        await server.wait_printed("SW_AGENT_SHUTDOWN_TIMEOUT='soon' cannot be used; allowed: a number from 0 to 300")
-        status = await server.wait_ended()
-        assert status or kind not in UVICORNS, "hypercorn always ends with 0 here"
-        assert "startup complete" not in server.output
+def test_a_wrong_setting_ends_the_server_by_a_clear_line(kind: str, collector: Collector) -> None:
+    with serve(kind, collector, tracebacks=True, SW_AGENT_SHUTDOWN_TIMEOUT="soon") as server:
+        server.process.wait(PATIENCE)
+    assert "SW_AGENT_SHUTDOWN_TIMEOUT='soon' cannot be used; allowed: a number from 0 to 300" in server.output
+    assert server.status or kind not in UVICORNS, "hypercorn always ends with 0 here"
+    assert "startup complete" not in server.output

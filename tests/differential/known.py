@@ -96,7 +96,7 @@ KNOWN: tuple[Known, ...] = (
         "The same: a worker sends a message whose time has come on with all its options, and puts one aside whose "
         "actor it does not know. Middleware sees them there. Where a message is worked on, the context is not among "
         "them any more.",
-        worlds="dramatiq.*",
+        worlds="dramatiq",
         place=r"^elsewhere/\d+/tuple/1$",
         bare="^bool False$",
         agent="^bool True$",
@@ -163,7 +163,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "A scope has a mark with the request's span, so that a second middleware makes none.",
-        worlds="asgi|starlette|fastapi|litestar|quart|django-asgi|sanic|falcon-asgi",
+        worlds="asgi|fastapi|quart|django-asgi|sanic",
         place=r"^(elsewhere|events)/\d+/tuple/\d/",
         agent="swagent.span",
         whole=True,
@@ -191,7 +191,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "sqlite3, psycopg2 and others are written in C, where no method can be replaced: a subclass takes the place of "
         "the class. It has the class's name, and its metaclass says that it is the class.",
-        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy.*|aiosqlite",
+        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy",
         line=r"^type\(|__(mro|subclasses|class)__",
         place="^value/",
         agent=r"subclass\.Meta|\{'class'|^cannot be pickled$",
@@ -200,7 +200,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "The same: a method of such a subclass is one of Python.",
-        worlds="sqlite3|psycopg2|confluent-kafka|sqlalchemy.*|aiosqlite",
+        worlds="sqlite3|psycopg2|confluent-kafka|sqlalchemy",
         line=r"^(describe|surface)\(",
         place=r"^value/",
         agent=r"method|function|psycopg2|sqlite3|cimpl|cannot be pickled",
@@ -209,7 +209,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "The same: errors name a class of C with its module, and one of Python without.",
-        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy.*|aiosqlite",
+        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy",
         place="^raises/(args/0|text)$",
         bare=r"'[\w.]+\.(\w+)' object",
         agent=r"'\w+' object",
@@ -217,7 +217,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "asyncmy is compiled, and its coroutines are of a class of the compiler's. Those of a wrapper are Python's.",
-        worlds="asyncmy|sqlalchemy-async",
+        worlds="asyncmy",
         place="^value/",
         bare=r"^_cython_\w+\.coroutine$",
         whole=True,

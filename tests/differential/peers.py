@@ -127,14 +127,6 @@ def _mongo() -> Iterator[Mapping[str, str]]:
 
 
 @contextmanager
-def _bolt() -> Iterator[Mapping[str, str]]:
-    from instrument.bolt_peer import bolt_peer
-
-    with bolt_peer() as peer:
-        yield {"ADDRESS": peer.address}
-
-
-@contextmanager
 def _kafka() -> Iterator[Mapping[str, str]]:
     from kit.kafka_broker import KafkaBroker
 
@@ -145,5 +137,5 @@ def _kafka() -> Iterator[Mapping[str, str]]:
 PEERS: dict[str, Callable[[], AbstractContextManager[Mapping[str, str]]]] = {
     "http": web_peer, "search": partial(_answering, _search), "provider": partial(_answering, Provider().answer),
     "redis": _redis, "postgres": _postgres, "mariadb": _mariadb, "rabbitmq": _rabbitmq, "mongo": _mongo,
-    "bolt": _bolt, "kafka": _kafka,
+    "kafka": _kafka,
 }  # fmt: skip

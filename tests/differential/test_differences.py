@@ -6,9 +6,7 @@ one program again. `make test-native` runs those once more where the accelerator
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +18,7 @@ from differential.program import Program, World
 from differential.registry import all_worlds, missing
 from differential.run import run_world
 from kit.real.jars import UnavailableError
+from swagent.startup.tables import LIBRARIES
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -27,20 +26,8 @@ _PROGRAMS = 1000
 # the same programs in each run: a change is judged by what it changed, and `make fuzz` draws others
 _SEED = 2026
 _WORLDS = all_worlds()
-_LIBRARIES = Path(__file__).parents[2] / "docs" / "libraries.md"
-_WITHOUT_WORLD = {
-    # its client has no part in Python that could be answered by a peer in a test, and its server is not on the machine
-    "pulsar",
-    # asks a Thrift server, whose program would be a world of its own
-    "happybase",
-    # a job runs in another process, and its program would see no more than what comes back
-    "multiprocessing",
-    # `tests/instrument` makes all of their calls, and other clients of the same servers have worlds
-    "aio-pika",
-    "aiomysql",
-    "amqp",
-    "mysqlclient",
-}
+# a job runs in another process, and its program would see no more than what comes back
+_WITHOUT_WORLD = {"processes"}
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +63,10 @@ def test_the_known_differences_are_still_there(harness: Harness, known: Known) -
     assert any(known.covers(name, each) for each in differences), f"take it from the list: {known.reason}"
 
 
-def test_every_library_of_the_table_has_a_world() -> None:
-    named = set(re.findall(r"^\| ([a-z][\w-]*) \|", _LIBRARIES.read_text(), re.MULTILINE)) - {"library"}
-    libraries = {name.replace("urllib-request", "urllib") for name in named} - _WITHOUT_WORLD
-    assert libraries <= set(_WORLDS), libraries - set(_WORLDS)
+def test_every_kind_of_library_has_a_world() -> None:
+    kinds = {name.replace("_", "-"): place.split(".")[3] for name, place, *_ in LIBRARIES}
+    here = {kinds[name] for name in _WORLDS if name in kinds}
+    assert set(kinds.values()) - here == _WITHOUT_WORLD
 
 
 def _skip_unless_here(harness: Harness, world: World) -> None:

@@ -101,6 +101,7 @@ def served(
     folder: Path = TESTS,
     end: signal.Signals = signal.SIGTERM,
     group: bool = False,
+    alone: bool = False,
     tracebacks: bool = False,
     **environ: str,
 ) -> Iterator[Served]:
@@ -108,17 +109,18 @@ def served(
 
     :param command: what follows `python -m`, with `{port}` where it is wanted
     :param group: whether all its processes are asked, as a terminal does
+    :param alone: whether it runs without `swagent run`
     :param tracebacks: whether the application fails on purpose
     """
     (port,) = free_ports(1)
     arguments = [each.format(port=port) for each in command]
     process = subprocess.Popen(
-        [sys.executable, "-m", "swagent", "run", "--", sys.executable, *arguments],
+        [sys.executable, *(() if alone else ("-m", "swagent", "run", "--", sys.executable)), *arguments],
         env=environment(collector, **environ), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
     )  # fmt: skip
     server = Served(port, process)
-    reading = threading.Thread(target=lambda: server.said.extend(process.stdout or ()))
+    reading = threading.Thread(target=lambda: [server.said.append(line) for line in process.stdout or ()])
     reading.start()
     try:
         yield server

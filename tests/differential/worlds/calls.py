@@ -1,4 +1,4 @@
-"""gRPC in its three kinds, websockets and GraphQL: client and server are both in the program's process."""
+"""gRPC in its two kinds, and GraphQL: client and server are both in the program's process."""
 
 from __future__ import annotations
 
@@ -236,102 +236,6 @@ GRPC_AIO = World(
     leaves=True,
 )
 
-GRPCLIB = World(
-    "grpclib",
-    ("grpclib",),
-    """
-    import asyncio
-    import grpclib.client, grpclib.const, grpclib.events, grpclib.server
-    class Codec:
-        __content_subtype__ = "raw"
-        def encode(self, message, kind):
-            return message
-        def decode(self, data, kind):
-            return data
-    async def look(stream):
-        request = await stream.recv_message()
-        event("server", request)
-        if request == b"broken":
-            raise RuntimeError("broken")
-        if request == b"abort":
-            raise grpclib.GRPCError(grpclib.const.Status.NOT_FOUND, "no lamp")
-        await stream.send_message(request)
-    async def talk(stream):
-        async for message in stream:
-            await stream.send_message(message)
-    class Stock:
-        def __mapping__(self):
-            return {"/stock.Stock/Look": grpclib.const.Handler(look, grpclib.const.Cardinality.UNARY_UNARY, None, None),
-                    "/stock.Stock/Talk": grpclib.const.Handler(talk, grpclib.const.Cardinality.STREAM_STREAM, None, None)}
-    server = grpclib.server.Server([Stock()], codec=Codec())
-    await server.start("127.0.0.1", 0)
-    at_end(server.wait_closed)
-    at_end(server.close)
-    port = server._server.sockets[0].getsockname()[1]
-    channel = await aenter(grpclib.client.Channel("127.0.0.1", port, codec=Codec()))
-    unary = grpclib.client.UnaryUnaryMethod(channel, "/stock.Stock/Look", None, None)
-    none = grpclib.client.UnaryUnaryMethod(channel, "/stock.Stock/None", None, None)
-    both = grpclib.client.StreamStreamMethod(channel, "/stock.Stock/Talk", None, None)
-    async def talked(exit):
-        stream = both.open()
-        await stream.__aenter__()
-        await stream.send_message(b"a", end=True)
-        answer = await stream.recv_message()
-        return answer, await exit(stream)
-    """,
-    (
-        call(
-            "await unary 1/1 x3",
-            "message = b'lamp' | b'broken' | b'abort'; timeout = 5 | 5.0; metadata = {'x-a': 'b'} | "
-            "[('x-a', 'b')] | {'sw8': 'mine'}",
-        ),
-        call("await none 1/1", message="b'lamp'", timeout="5"),
-        call("await both 1/1", messages="[b'a', b'b'] | []", timeout="5"),
-        call("both.open 0/0", timeout="5", metadata="{'x-a': 'b'}", _follow="{} | await {}.__aenter__()"),
-        *lines(
-            "await talked(lambda stream: stream.__aexit__(None, None, None)) | "
-            "await talked(lambda stream: stream.__aexit__(exc_type=None, exc_val=None, exc_tb=None)) | "
-            "describe(grpclib.client.Stream.__aexit__)"
-        ),
-        *(Line(f"surface('grpclib.client', {number})") for number in range(0, 200, 20)),
-    ),
-    loops=("asyncio", "uvloop"),
-)
-
-WEBSOCKETS = World(
-    "websockets",
-    ("websockets",),
-    """
-    import asyncio
-    import websockets
-    from websockets.asyncio.server import serve
-    async def handler(connection):
-        event(connection.request.path)
-        async for message in connection:
-            await connection.send(message)
-    server = await aenter(serve(handler, "127.0.0.1", 0, process_request=lambda c, r: c.respond(404, "none") if r.path == "/none" else None))
-    port = server.sockets[0].getsockname()[1]
-    uri = f"ws://127.0.0.1:{port}"
-    from websockets.asyncio.client import connect, ClientConnection
-    class Own(ClientConnection):
-        pass
-    """,
-    (
-        call(
-            "await connect 1/1 x4",
-            "uri = uri | uri + '/none' | 'ws://' + NOWHERE | 'nonsense'; origin = None; "
-            "additional_headers = {'x-a': 'b'} | [('x-a', 'b')] | {'sw8': 'mine'}; open_timeout = 5 | None; "
-            "ping_interval = None; max_size = 100; create_connection = Own; compression = None; "
-            "user_agent_header = 'me'",
-            _follow="await {}.send('hi') | await {}.recv() | await {}.close() | {}.response.status_code | type({})",
-        ),
-        call("connect 1/1", uri="uri", open_timeout="5", _follow="await {}.__aenter__() | await {} | {}"),
-        call("await websockets.connect 1/1", uri="uri | uri + '/none'", _follow="await {}.close(code=1000)"),
-        *lines("describe(connect.__await__) | describe(connect.__init__)"),
-        *(Line(f"surface('websockets.asyncio.client', {number})") for number in range(0, 120, 15)),
-    ),
-    loops=("asyncio", "uvloop"),
-)
 
 _SCHEMA = """
     import asyncio, inspect
@@ -411,4 +315,4 @@ GRAPHQL_ASYNC = World(
     loops=("asyncio", "uvloop"),
 )
 
-WORLDS = (GRPC, GRPC_AIO, GRPCLIB, WEBSOCKETS, GRAPHQL, GRAPHQL_ASYNC)
+WORLDS = (GRPC, GRPC_AIO, GRAPHQL, GRAPHQL_ASYNC)

@@ -50,39 +50,6 @@ def _surface(module: str, most: int) -> list[Line]:
 
 
 _BOTH = ("asyncio", "uvloop")
-AIOSQLITE = World(
-    "aiosqlite",
-    ("aiosqlite",),
-    """
-    import aiosqlite, sqlite3
-    db = await aenter(aiosqlite.connect(":memory:"))
-    await db.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER)")
-    cursor = await db.cursor()
-    def own():
-        event("own")
-        return sqlite3.connect(":memory:")
-    """,
-    (
-        *_dbapi("cursor", "await ", "sql", "parameters", "?"),
-        call(
-            "await db.execute 1/2 x2",
-            sql=_texts("?"),
-            parameters="(3,) | None | {'a': 1}",
-            _follow="await {}.fetchall() | {}.rowcount | {} | await {}.close()",
-        ),
-        call("await db.executemany 2/2", sql="'INSERT INTO t VALUES (?, 2)'", parameters="[(5,)]"),
-        call("await db.executescript 1/1", sql_script="'SELECT 1;' | 'SELEC'"),
-        call("await db.execute_insert 1/2", sql=_texts("?"), parameters="(9,)"),
-        call("await db.execute_fetchall 1/2", sql=_texts("?"), parameters="(9,)"),
-        Line("[row async for row in await db.execute('SELECT 1')]"),
-        Line("db.execute('SELECT 1')", follow=("await {}", "{}.close()")),
-        Line("[await c.fetchall() for c in [await db.execute('SELECT 1').__aenter__()]]"),
-        call("await db._execute 1/1", fn="len", _rest="'abc'"),
-        *lines("await db.commit() | db.in_transaction | [await (await aiosqlite.Connection(own, 64)).close()]"),
-        *_surface("aiosqlite", 120),
-    ),
-    loops=_BOTH,
-)
 
 PSYCOPG = World(
     "psycopg",
@@ -227,8 +194,8 @@ def _mysql(
     {wait}cursor.execute({_MAKE})
     """
     cursor = call(
-        f"{wait if name == 'aiomysql' else ''}db.cursor 0/1 x2",
-        **{"cursorclass" if name == "mysqlclient" else "cursor": "cursors.DictCursor | cursors.SSCursor | None | list"},
+        "db.cursor 0/1 x2",
+        cursor="cursors.DictCursor | cursors.SSCursor | None | list",
         _follow=f"{{}} | type({{}}).__mro__ | {wait}{{}}.execute('SELECT 1 AS a') | {wait}{{}}.fetchall()",
     )
     calls = (
@@ -237,9 +204,7 @@ def _mysql(
         *more,
         call(f"{wait}cursor.callproc 1/2", procname="'none'", args="(1,)"),
     )
-    return World(
-        name, ({"mysqlclient": "MySQLdb"}.get(name, name),), setup + made, calls, peers=("mariadb",), loops=loops
-    )
+    return World(name, (name,), setup + made, calls, peers=("mariadb",), loops=loops)
 
 
 _TO = 'host="127.0.0.1", port=int(PORT), user="root", db=DB, autocommit=True'

@@ -159,67 +159,6 @@ def _async(name: str) -> World:
 
 HTTPX_ASYNC, HTTPX2_ASYNC = _async("httpx"), _async("httpx2")
 
-_REQUESTS = {
-    "headers": _HEADERS,
-    "cookies": "{'c': '1'}",
-    "auth": "('ann', 'secret') | lambda request: request",
-    "timeout": "5 | (5, 5) | None",
-    "allow_redirects": "True | False",
-    "stream": "True | False",
-    "verify": "False",
-    "hooks": "{'response': lambda r, **k: event(r.status_code)}",
-    "json": "{'a': 1} | object()",
-}
-_REQUESTS_RESPONSE = (
-    *_RESPONSE,
-    *choices(
-        "list({}.iter_content(2)) | list({}.iter_lines()) | {}.raw.__class__ | {}.ok | {}.raw.read() | "
-        "{}.iter_content(1) | {}.cookies.get_dict()"
-    ),
-)
-REQUESTS = World(
-    "requests",
-    ("requests",),
-    """
-    import requests
-    session = enter(requests.Session())
-    session.trust_env = False
-    class Own(requests.Session):
-        def send(self, request, **kwargs):
-            event(request.method, sorted(kwargs))
-            return super().send(request, **kwargs)
-    own = enter(Own())
-    prepared = session.prepare_request(requests.Request("GET", URL + "/echo", headers={"a": "b"}))
-    """,
-    (
-        call("session.get 1/1 x3", url=_PATHS, params="{'q': 1}", **_REQUESTS, _follow=_REQUESTS_RESPONSE),
-        call(
-            "session.post 1/3 x2",
-            url=_PATHS,
-            data="b'a' | {'a': 1} | iter([b'a', b'b'])",
-            **_REQUESTS,
-            _follow=_REQUESTS_RESPONSE,
-        ),
-        call(
-            "session.request 2/4",
-            method=_METHODS,
-            url=_PATHS,
-            params="{'q': 1}",
-            data="b'a'",
-            **_REQUESTS,
-            _follow=_REQUESTS_RESPONSE,
-        ),
-        call("own.get 1/1", url=_PATHS, **_REQUESTS, _follow=_REQUESTS_RESPONSE),
-        call(
-            "session.send 1/1",
-            "request = prepared | requests.Request('GET', URL); timeout = 5; stream = True",
-            _follow=_REQUESTS_RESPONSE,
-        ),
-        call("requests.get 1/2", url=_PATHS, params="{'q': 1}", **_REQUESTS, _follow=_REQUESTS_RESPONSE),
-        *(Line(f"surface('requests', {number})") for number in range(0, 200, 30)),
-    ),
-    peers=("http",),
-)
 
 _URLLIB3_RESPONSE = choices(
     "{}.status | {}.data | {}.headers | {}.read() | {}.json() | {}.release_conn() | {}.close() | "
@@ -330,53 +269,5 @@ AIOHTTP = World(
     loops=("asyncio", "uvloop"),
 )
 
-_URLLIB_RESPONSE = choices(
-    "{}.status | {}.read() | {}.headers.items() | {}.geturl() | {}.close() | {}.info() | "
-    "{}.getcode() | {}.readline() | list({}) | {}.reason | {}.__enter__()"
-)
-URLLIB = World(
-    "urllib",
-    (),
-    """
-    import urllib.request, urllib.error
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    class Handler(urllib.request.BaseHandler):
-        def http_request(self, request):
-            event(request.full_url.rpartition("/")[2], sorted(request.headers))
-            return request
-        def http_response(self, request, response):
-            event(response.status)
-            return response
-    own = urllib.request.build_opener(urllib.request.ProxyHandler({}), Handler)
-    request = urllib.request.Request(URL + "/echo", headers={"X-A": "b"})
-    """,
-    (
-        call(
-            "opener.open 1/3 x3",
-            fullurl=(*_PATHS, "request"),
-            data="b'a' | None",
-            timeout="5 | None",
-            _follow=_URLLIB_RESPONSE,
-        ),
-        call(
-            "own.open 1/3 x2",
-            fullurl=(*_PATHS, "request"),
-            data="b'a' | iter([b'a'])",
-            timeout="5",
-            _follow=_URLLIB_RESPONSE,
-        ),
-        call(
-            "urllib.request.urlopen 1/3 x2",
-            url=(*_PATHS, "request"),
-            data="b'a' | None",
-            timeout="5",
-            context="None",
-            _follow=_URLLIB_RESPONSE,
-        ),
-        Line("sorted(request.headers), request.unredirected_hdrs"),
-        *(Line(f"surface('urllib.request', {number})") for number in range(0, 300, 30)),
-    ),
-    peers=("http",),
-)
 
-WORLDS = (HTTPX, HTTPX_ASYNC, HTTPX2, HTTPX2_ASYNC, REQUESTS, URLLIB3, AIOHTTP, URLLIB)
+WORLDS = (HTTPX, HTTPX_ASYNC, HTTPX2, HTTPX2_ASYNC, URLLIB3, AIOHTTP)

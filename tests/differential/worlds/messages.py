@@ -1,4 +1,4 @@
-"""Brokers and jobs: RabbitMQ and Redis are real, Kafka's broker is the tests' own, and Celery runs its jobs at once."""
+"""Brokers and jobs: RabbitMQ is real, Kafka's broker is the tests' own, and Celery runs its jobs at once."""
 
 from __future__ import annotations
 
@@ -59,44 +59,6 @@ PIKA = World(
     ),
     peers=("rabbitmq",),
 )
-AIORMQ = World(
-    "aiormq",
-    ("aiormq",),
-    """
-    import asyncio, aiormq
-    connection = await aiormq.connect(URL)
-    at_end(connection.close)
-    channel = await connection.channel()
-    declared = await channel.queue_declare(exclusive=True, auto_delete=True)
-    queue = declared.queue
-    async def consumed():
-        done = asyncio.Event()
-        async def got(message):
-            event(message.body)
-            done.set()
-        ok = await channel.basic_consume(queue, got, no_ack=True)
-        await channel.basic_publish(b"c", routing_key=queue)
-        await asyncio.wait_for(done.wait(), 5)
-        await channel.basic_cancel(ok.consumer_tag)
-    """,
-    (
-        call(
-            "await channel.basic_publish 1/1 x3",
-            "body = b'a' | 'a'; exchange = ''; routing_key = queue | 'nowhere'; properties = None | "
-            "aiormq.spec.Basic.Properties(headers={'x': 1}); mandatory = True | False; timeout = 5",
-        ),
-        call("await channel.basic_get 1/1", queue="queue", no_ack="True", timeout="5", _follow="{}.body"),
-        Line("await consumed()"),
-        call(
-            "await channel.basic_consume 2/2",
-            "queue = queue; consumer_callback = event | 17; no_ack = True; consumer_tag = 'tag'",
-        ),
-        *lines("describe(aiormq.Channel.basic_consume) | describe(aiormq.Channel.basic_publish)"),
-        *(Line(f"surface('aiormq', {number})") for number in range(0, 300, 40)),
-    ),
-    peers=("rabbitmq",),
-    loops=_LOOPS,
-)
 
 
 CELERY = World(
@@ -141,43 +103,6 @@ CELERY = World(
         ),
         *(Line(f"surface('celery', {number})") for number in range(0, 200, 25)),
     ),
-)
-ARQ = World(
-    "arq",
-    ("arq",),
-    """
-    import arq, arq.jobs, arq.worker
-    from arq.connections import RedisSettings
-    settings = RedisSettings("127.0.0.1", int(PORT))
-    pool = await arq.create_pool(settings)
-    at_end(pool.aclose)
-    await pool.flushall()
-    async def add(ctx, x, y=1):
-        event("add", x, y, ctx["job_try"])
-        return x + y
-    async def fail(ctx):
-        raise LookupError("of a job") from ValueError("below")
-    async def again(ctx):
-        event("again", ctx["job_try"])
-        raise arq.Retry(defer=0)
-    async def work():
-        worker = arq.worker.Worker([add, fail, again], redis_pool=pool, burst=True, handle_signals=False, max_tries=2, poll_delay=0.01)
-        await worker.async_run()
-        return worker.jobs_complete, worker.jobs_failed, worker.jobs_retried
-    """,
-    (
-        call(
-            "await pool.enqueue_job 1/1 x3",
-            "function = 'add' | 'fail' | 'again' | 'none'; * = 1 | 2; y = 3; _job_id = 'id'; _queue_name = None; "
-            "_job_try = None",
-            _follow="await work() | await {}.result(timeout=0.5, poll_delay=0.01) | await {}.status() | {}",
-        ),
-        Line("await work()"),
-        *(Line(f"surface('arq', {number})") for number in range(0, 120, 15)),
-        Line("describe(arq.worker.Worker.run_job)"),
-    ),
-    peers=("redis",),
-    loops=_LOOPS,
 )
 
 AIOKAFKA = World(
@@ -253,4 +178,4 @@ CONFLUENT = World(
     ),
 )
 
-WORLDS = (PIKA, AIORMQ, CELERY, ARQ, AIOKAFKA, KAFKA_PYTHON, CONFLUENT)
+WORLDS = (PIKA, CELERY, AIOKAFKA, KAFKA_PYTHON, CONFLUENT)

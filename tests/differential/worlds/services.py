@@ -1,10 +1,8 @@
-"""Documents, graphs, searches, language models, and libraries that write logs."""
+"""Documents, searches, language models, and a library that writes logs."""
 
 from __future__ import annotations
 
-from differential.program import Call, Line, World, call, choices
-
-_LOOPS = ("asyncio", "uvloop")
+from differential.program import Call, Line, World, call
 
 
 def _mongo(c: str, wait: str) -> list[Call | Line]:
@@ -140,35 +138,6 @@ def _llm(name: str, kind: str, base: str, calls: list[str]) -> list[World]:
     return worlds
 
 
-_QUERY = choices("'MATCH (n) RETURN n' | 'MATCH WRONG' | neo4j.Query('RETURN 1').text | 17")
-NEO4J = World(
-    "neo4j",
-    ("neo4j",),
-    """
-    import neo4j
-    driver = enter(neo4j.GraphDatabase.driver("bolt://" + ADDRESS, auth=("ann", "secret")))
-    session = enter(driver.session(database="shop"))
-    def begun(query):
-        with session.begin_transaction() as transaction:
-            return [record["n"] for record in transaction.run(query)]
-    """,
-    (
-        call(
-            "session.run 1/2 x3",
-            query=_QUERY,
-            parameters="{'a': 1} | None",
-            name="'x'",
-            _follow="list({}) | {}.consume() | {}.single() | {}",
-        ),
-        call("begun 1/1", query=_QUERY),
-        Line("session.execute_read(lambda t: t.run('RETURN 1').single())"),
-        call("driver.execute_query 1/2", query_=_QUERY, parameters_="{'a': 1}", database_="'shop'"),
-        Line("describe(neo4j.Session.run)"),
-        *(Line(f"surface('neo4j', {number})") for number in range(0, 400, 50)),
-    ),
-    peers=("bolt",),
-)
-
 LOGURU = World(
     "loguru",
     ("loguru",),
@@ -210,6 +179,5 @@ WORLDS = (
     *_search("opensearch", "opensearchpy", "OpenSearch"),
     *_llm("openai", "OpenAI", "URL + '/v1'", ["chat.completions.create"]),
     *_llm("anthropic", "Anthropic", "URL", ["messages.create"]),
-    NEO4J,
     LOGURU,
 )
