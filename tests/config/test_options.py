@@ -54,7 +54,39 @@ def _choice(text: str, value: str, *bad_texts: str) -> Case:
     return Case(text, value, bad_texts, (7, None, "", *bad_texts))
 
 
+_ALIKE = {
+    """
+        allow_plaintext_token force_tls trace_shedding profile_active log_reporter_safe_mode
+        log_reporter_ignore_filter log_reporter_formatted pvm_meter_reporter_active
+        propagate_threads propagate_traceparent http_url_real_path gc_freeze
+        plugin_flask_collect_http_params plugin_sanic_collect_http_params
+        plugin_django_collect_http_params plugin_fastapi_collect_http_params
+        plugin_bottle_collect_http_params plugin_sql_statements plugin_cache_keys
+        trace_calls_outside_requests plugin_pymongo_trace_parameters plugin_elasticsearch_trace_dsl
+    """: _flag(),
+    """
+        event_reporter_active log_reporter_active meter_reporter_active
+    """: _unset_flag(),
+    """
+        trace_max_buffer_size endpoint_limit peer_limit profile_snapshot_transport_buffer_size
+        log_reporter_max_buffer_size meter_reporter_max_buffer_size
+    """: _number("7", 7, "0", "1000001", "2.5"),
+    """
+        task_tree_every plugin_http_http_params_length_threshold plugin_sql_parameters_max_length
+        plugin_pymongo_parameters_max_length plugin_celery_parameters_length
+    """: _number("7", 7, "-1", "1000001", "2.5"),
+    """
+        get_profile_task_interval meter_reporter_period
+    """: _number("2.5", 2.5, "0", "3601"),
+    """
+        tls_ca tls_cert tls_key kafka_ssl_cafile kafka_ssl_certfile kafka_ssl_keyfile
+    """: _text("/a.pem"),
+    """
+        kafka_namespace kafka_topic_management kafka_topic_segment kafka_topic_log kafka_topic_meter
+    """: _text("name", "a b", "a/b"),
+}
 CASES: dict[str, Case] = {
+    **{name: case for names, case in _ALIKE.items() for name in names.split()},
     "service": _text("cart", " ", "\t"),
     "instance": _text("cart-1", " "),
     "namespace": _text("test"),
@@ -70,11 +102,6 @@ CASES: dict[str, Case] = {
         (7, None, b"a=b", "a"),
     ),
     "otlp_path": _text("/otlp", "otlp", "/otlp?key=1", "/ö"),
-    "allow_plaintext_token": _flag(),
-    "force_tls": _flag(),
-    "tls_ca": _text("/ca.pem"),
-    "tls_cert": _text("/cert.pem"),
-    "tls_key": _text("/key.pem"),
     "instance_properties": Case(
         '{"zone": "a", "rack": 7}',
         {"zone": "a", "rack": "7"},
@@ -83,8 +110,6 @@ CASES: dict[str, Case] = {
     ),
     "heartbeat_period": _number("2.5", 2.5, "0", "3601", "-1"),
     "properties_factor": _number("7", 7, "0", "10001", "2.5"),
-    "trace_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
-    "trace_shedding": _flag(),
     "spill": _text("/spool,8MiB", "/spool", "/spool,7MiB", "spool,8MiB"),
     "request_timeout": _number("2.5", 2.5, "0", "301"),
     "connection_max_age": _number("0", 0.0, "-0.1", "86401"),
@@ -94,76 +119,34 @@ CASES: dict[str, Case] = {
     "trace_ignore_path": _list("/a/**,/b", ("/a/**", "/b")),
     "loop_block_limit": _number("50", 50.0, "-1", "60001"),
     "time_split_every": Case("7", 7, ("-1", "1000001", "2.5", "text"), ("7", True, 2.5)),
-    "task_tree_every": _number("7", 7, "-1", "1000001", "2.5"),
     "span_grace": _number("1.5", 1.5, "-1", "3601"),
     "span_limit": _number("7", 7, "0", "100001", "2.5"),
-    "endpoint_limit": _number("7", 7, "0", "1000001", "2.5"),
-    "peer_limit": _number("7", 7, "0", "1000001", "2.5"),
     "correlation_element_max_number": _number("0", 0, "-1", "65"),
     "correlation_value_max_length": _number("0", 0, "-1", "4097"),
     "propagate_to": _list("a:1,b", ("a:1", "b")),
     "log_level": _choice("DEBUG", "debug", "loud"),
-    "event_reporter_active": _unset_flag(),
-    "profile_active": _flag(),
-    "get_profile_task_interval": _number("2.5", 2.5, "0", "3601"),
     "get_agent_dynamic_config_interval": _number("2.5", 2.5, "-1", "3601"),
     "profile_max_parallel": _number("7", 7, "0", "101", "2.5"),
     "profile_duration": _number("2.5", 2.5, "0", "61"),
     "profile_dump_max_stack_depth": _number("7", 7, "0", "501", "2.5"),
-    "profile_snapshot_transport_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
-    "log_reporter_active": _unset_flag(),
-    "log_reporter_safe_mode": _flag(),
-    "log_reporter_ignore_filter": _flag(),
-    "log_reporter_formatted": _flag(),
-    "log_reporter_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
     "log_reporter_level": Case("info", "INFO", ("loud", "-1", "1001"), (True, None, 1.5, "")),
     "log_reporter_layout": Case("%(message)s", "%(message)s", ("none", "%s", "%(message)d"), (7, None, "")),
     "cause_exception_depth": _number("0", 0, "-1", "1001", "2.5"),
-    "meter_reporter_active": _unset_flag(),
-    "meter_reporter_period": _number("2.5", 2.5, "0", "3601"),
-    "meter_reporter_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
-    "pvm_meter_reporter_active": _flag(),
-    "propagate_threads": _flag(),
-    "propagate_traceparent": _flag(),
-    "http_url_real_path": _flag(),
     "endpoint_style": _choice("Path", "path", "method"),
     "compatibility": _choice("Official", "official", "officially"),
     "start_after": _number("2.5", 2.5, "-1", "86401"),
-    "gc_freeze": _flag(),
     "native": _choice("Off", "off", "on", "true", "0"),
     "kafka_bootstrap_servers": _list("a:1,b", ("a:1", "b:9092")),
-    "kafka_namespace": _text("test", "a b", "a/b"),
-    "kafka_topic_management": _text("managements", "a b", "a/b"),
-    "kafka_topic_segment": _text("segments", "a b", "a/b"),
-    "kafka_topic_log": _text("logs", "a b", "a/b"),
-    "kafka_topic_meter": _text("meters", "a b", "a/b"),
     "kafka_security_protocol": _choice("SSL", "ssl", "tls"),
     "kafka_sasl_mechanism": _choice("SCRAM-SHA-256", "scram-sha-256", "gssapi"),
     "kafka_sasl_plain_username": _text("agent"),
     "kafka_sasl_plain_password": Case("secret", Secret("secret"), ("se\0cret",), (7, None, b"secret")),
-    "kafka_ssl_cafile": _text("/ca.pem"),
-    "kafka_ssl_certfile": _text("/cert.pem"),
-    "kafka_ssl_keyfile": _text("/key.pem"),
     "kafka_client_id": _text("shop"),
     "kafka_compression_type": _choice("GZIP", "gzip", "brotli"),
     "kafka_max_batch_size": _number("2048", 2048, "1023", "16777217", "2048.5"),
     "kafka_request_timeout_ms": _number("7", 7, "-1", "300001", "2.5"),
     "disable_plugins": Case("sw_flask, http.*", ("sw_flask", "http.*"), ("(",), (None, 7, [7], ["("])),
     "plugin_http_ignore_method": _list("head,OPTIONS", ("HEAD", "OPTIONS")),
-    "plugin_http_http_params_length_threshold": _number("7", 7, "-1", "1000001", "2.5"),
-    "plugin_flask_collect_http_params": _flag(),
-    "plugin_sanic_collect_http_params": _flag(),
-    "plugin_django_collect_http_params": _flag(),
-    "plugin_fastapi_collect_http_params": _flag(),
-    "plugin_bottle_collect_http_params": _flag(),
-    "plugin_sql_statements": _flag(),
-    "plugin_sql_parameters_max_length": _number("7", 7, "-1", "1000001", "2.5"),
-    "plugin_cache_keys": _flag(),
-    "trace_calls_outside_requests": _flag(),
-    "plugin_pymongo_trace_parameters": _flag(),
-    "plugin_pymongo_parameters_max_length": _number("7", 7, "-1", "1000001", "2.5"),
-    "plugin_elasticsearch_trace_dsl": _flag(),
-    "plugin_celery_parameters_length": _number("7", 7, "-1", "1000001", "2.5"),
     "plugin_grpc_ignored_methods": _list("/a/B, /a/C", ("/a/B", "/a/C")),
 }
 

@@ -13,7 +13,6 @@ from swagent.config import Config
 from swagent.errors import ConfigError
 from swagent.logs import structlog_processor
 from swagent.record.logs.entry import MAX_TAG, MAX_TEXT, LogEntry
-from swagent.record.logs.mask import mask
 
 from .captured import Captured, capturing
 
@@ -62,14 +61,6 @@ def test_any_message_and_arguments(message: Any, args: list[Any], formatted: boo
     _check(captured)
 
 
-@pytest.mark.gate
-@given(_values, st.dictionaries(_texts, _values, max_size=3), st.booleans())
-def test_any_named_arguments(message: Any, args: dict[str, Any], formatted: bool) -> None:
-    with capturing(formatted=formatted) as captured:
-        _logger.warning(message, args)
-    _check(captured)
-
-
 _FIELDS = st.sampled_from(
     ["name", "msg", "args", "levelname", "created", "msecs", "exc_info", "exc_text", "stack_info",
      "threadName", "thread", "tid", "lineno", "other"]
@@ -110,9 +101,3 @@ def test_any_layout_is_refused_or_can_be_applied(layout: str) -> None:
     # whether a field that only the application knows is a text or a number shows in its records only
     known = all(piece.startswith(_KNOWN) for piece in layout.replace("%%", "").split("%(")[1:])
     assert not known or "layout not applied" not in captured.only.text
-
-
-@pytest.mark.gate
-@given(_texts)
-def test_masking_any_text(text: str) -> None:
-    assert isinstance(mask(text), str)

@@ -7,7 +7,6 @@ import logging
 import logging.config
 import logging.handlers
 import queue
-import threading
 import time
 from typing import Any
 
@@ -43,17 +42,6 @@ def test_a_record_below_the_level_is_not_reported(logger: logging.Logger, level:
 def test_the_agents_own_lines_are_never_reported(captured: Captured, name: str) -> None:
     logging.getLogger(name).error("the agent says")
     assert captured.entries == []
-
-
-def test_a_root_logger_at_debug_is_no_trouble(captured: Captured) -> None:
-    logging.root.setLevel(logging.DEBUG)
-    try:
-        for name in ("h2", "hpack.table", "httpcore.http11", "aiokafka", "asyncio", "grpclib.client"):
-            logging.getLogger(name).debug("frame")
-            logging.getLogger(name).warning("the application's own use of it")
-    finally:
-        logging.root.setLevel(logging.WARNING)
-    assert len(captured.entries) == 6
 
 
 # -- the trace --------------------------------------------------------------------------------------------------------
@@ -212,13 +200,6 @@ def test_a_record_from_a_queue_keeps_its_own_time_and_thread(captured: Captured,
     logger.handle(handler.prepare(record))
     assert (captured.only.time, captured.only.text) == (1234500, "from afar")
     assert captured.tags["thread"] == "worker"
-
-
-def test_a_thread_is_named(captured: Captured, logger: logging.Logger) -> None:
-    thread = threading.Thread(target=logger.warning, args=("low",), name="stock-counter")
-    thread.start()
-    thread.join()
-    assert captured.tags["thread"] == "stock-counter"
 
 
 def test_something_that_is_hardly_a_record_is_the_handlers_matter(captured: Captured, logger: logging.Logger) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import pytest
@@ -32,12 +30,6 @@ def _under(snapshot: ContextSnapshot, *names: str) -> Callable[[], None]:
         assert current_span() is None
 
     return run
-
-
-def test_a_bare_thread_knows_nothing_of_the_trace(recorder: Recorder) -> None:
-    with entry_span("request"):
-        in_a_thread(lambda: work("apart"))
-    assert recorder.span("apart").refs == ()
 
 
 def test_every_span_of_a_bare_thread_under_a_snapshot_continues_the_trace(recorder: Recorder) -> None:
@@ -70,26 +62,6 @@ def test_the_correlation_goes_along(recorder: Recorder) -> None:
         snapshot = capture()
         in_a_thread(look)
     assert found == ["ann"]
-
-
-def test_several_threads_may_be_under_one_snapshot_at_once(recorder: Recorder) -> None:
-    everyone = threading.Barrier(3)
-
-    def query(number: int) -> None:
-        with local_span(f"around {number}") as around:
-            everyone.wait()
-            with snapshot:
-                everyone.wait()
-                work(f"query {number}")
-                everyone.wait()
-            assert current_span() is around
-
-    with entry_span("request") as request:
-        snapshot = capture()
-        with ThreadPoolExecutor(3) as pool:
-            list(pool.map(query, range(3)))
-    for number in range(3):
-        assert recorder.reference(f"query {number}").segment_id == request.segment_id
 
 
 @pytest.mark.anyio

@@ -69,13 +69,6 @@ def test_a_class_whose_name_has_a_type_of_its_own_is_recorded() -> None:
     assert (text, type(text)) == ("<Odd without text>", str)
 
 
-def test_a_span_takes_such_values_and_reaches_the_collector(recorder: Recorder) -> None:
-    with local_span("work") as span:
-        span.tag("key", raising(Own()))
-        span.log(event=raising(Own(), _NameRaises))
-    assert recorder.only.spans[0].tags == [("key", "<Foreign without text>")]
-
-
 def test_an_exception_that_cannot_be_described_is_recorded_all_the_same(recorder: Recorder) -> None:
     class Failure(Exception, metaclass=_NameRaises):
         pass

@@ -123,14 +123,6 @@ def test_a_failure_in_the_body_marks_the_span_of_the_context_manager(recorder: R
     assert recorder.span("session").failed
 
 
-def test_a_closed_generator_ends_its_span_without_failure(recorder: Recorder) -> None:
-    with entry_span("request"):
-        numbers = _numbers()
-        next(numbers)
-        numbers.close()
-    assert not recorder.span("numbers").failed
-
-
 def test_a_generator_that_is_dropped_ends_its_span(recorder: Recorder) -> None:
     with entry_span("request"):
         next(_numbers())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import threading
 import warnings
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -51,13 +50,6 @@ def test_a_forked_child_repeats_neither_its_parent_nor_its_sibling() -> None:
     first, second = _ids_of_a_forked_child(3), _ids_of_a_forked_child(3)
     after = [new_id() for _ in range(3)]
     assert len({before, *first, *second, *after}) == 10
-
-
-def test_a_spawned_process_draws_ids_of_its_own() -> None:
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=spawn) as first, ProcessPoolExecutor(1, mp_context=spawn) as second:
-        ids = {pool.submit(new_id).result() for pool in (first, second)} | {new_id()}
-    assert len(ids) == 3
 
 
 def test_ids_drawn_in_pairs_are_new_ids_too() -> None:

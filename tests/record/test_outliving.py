@@ -7,7 +7,6 @@ import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import anyio
 import pytest
 
 from swagent import Span, current_span, entry_span, local_span, put_correlation
@@ -86,21 +85,6 @@ def test_after_an_unrecorded_request_it_begins_traces_of_its_own(clock: Clock) -
     with recording(is_ignored=lambda name: name == "health") as recorder:
         _left_behind_by(entry_span("health"))(work, "late")
     assert recorder.span("late").refs == ()
-
-
-@pytest.mark.anyio
-async def test_a_background_task_outlives_its_request(recorder: Recorder, clock: Clock) -> None:
-    is_answered = anyio.Event()
-
-    async def send_mail() -> None:
-        await is_answered.wait()
-        work("mail")
-
-    async with anyio.create_task_group() as background:
-        with entry_span("request") as request:
-            background.start_soon(send_mail)
-        is_answered.set()
-    assert recorder.span("mail").refs[0].segment_id == request.segment_id
 
 
 def _spans_alive() -> int:

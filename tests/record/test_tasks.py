@@ -34,24 +34,6 @@ async def test_child_tasks_join_the_segment_of_their_parent(recorder: Recorder) 
     assert {"request", "first", "second"} <= set(recorder.only.names)
 
 
-async def test_tasks_side_by_side_do_not_see_each_others_spans(recorder: Recorder) -> None:
-    is_open, is_seen = anyio.Event(), anyio.Event()
-
-    async def open_one() -> None:
-        with local_span("one"):
-            is_open.set()
-            await is_seen.wait()
-
-    async with anyio.create_task_group() as children:
-        children.start_soon(open_one)
-        await is_open.wait()
-        assert current_span() is None
-        children.start_soon(_work, "two")
-        await checkpoint()
-        is_seen.set()
-    assert sorted(recorder.names) == [["one"], ["two"]]
-
-
 async def test_requests_served_at_the_same_time_are_traces_of_their_own(recorder: Recorder) -> None:
     async def serve(number: int) -> None:
         with entry_span(f"request {number}") as request:
@@ -63,34 +45,6 @@ async def test_requests_served_at_the_same_time_are_traces_of_their_own(recorder
             server.start_soon(serve, number)
     assert sorted(recorder.names) == sorted([f"request {number}", f"work {number}"] for number in range(20))
     assert len({segment.trace_id for segment in recorder.segments}) == 20
-
-
-async def test_a_segment_waits_for_a_child_task_that_outlasts_the_request(recorder: Recorder) -> None:
-    is_open, may_end = anyio.Event(), anyio.Event()
-
-    async def outlast() -> None:
-        with local_span("late"):
-            is_open.set()
-            await may_end.wait()
-
-    async with anyio.create_task_group() as children:
-        with entry_span("request"):
-            children.start_soon(outlast)
-            await is_open.wait()
-        assert recorder.segments == []
-        may_end.set()
-    assert recorder.only.names == ["request", "late"]
-
-
-async def test_a_span_may_end_in_another_task(recorder: Recorder) -> None:
-    async def end() -> None:
-        request.stop()
-
-    request = entry_span("request").start()
-    async with anyio.create_task_group() as children:
-        children.start_soon(end)
-    assert recorder.only.names == ["request"]
-    assert current_span() is None
 
 
 async def test_a_worker_thread_joins_the_segment_and_reaches_the_loop_within_it(recorder: Recorder) -> None:

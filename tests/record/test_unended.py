@@ -41,18 +41,6 @@ def test_a_request_waits_for_its_spans_no_longer_than_the_grace() -> None:
     assert recorder.span("call").end_time >= recorder.span("call").start_time
 
 
-def test_a_span_that_ends_within_the_grace_is_whole() -> None:
-    clock = Clock()
-    with recording(clock=clock, grace=30.0) as recorder:
-        with entry_span("request"):
-            call = exit_span("call", "shop:80").start()
-        clock.now += 29
-        recorder.tracer.finish_overdue_segments()
-        call.stop()
-    assert recorder.names == [["request", "call"]]
-    assert recorder.tracer.incomplete == 0
-
-
 def test_a_span_that_cannot_end_any_more_is_finished_at_once_and_so_is_a_root() -> None:
     with recording() as recorder:
         with entry_span("request"):

@@ -104,8 +104,3 @@ def message_class(descriptors: Any) -> MessageClass:
 @pytest.fixture(scope="session")
 def our_class(our_descriptors: Any) -> MessageClass:
     return message_class(our_descriptors)
-
-
-@pytest.fixture(scope="session")
-def official_class(official_descriptors: Any) -> MessageClass:
-    return message_class(official_descriptors)

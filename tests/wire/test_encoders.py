@@ -188,21 +188,6 @@ def test_json_reads_what_was_recorded(root: str, data: st.DataObject, our_class:
     assert json.loads(encoded) == json_format.MessageToDict(expected)
 
 
-@pytest.mark.gate
-@pytest.mark.timeout(300)  # the first run downloads
-@given(data=st.data())
-@settings(quickly, max_examples=100)
-def test_the_official_agent_reads_what_was_recorded(
-    data: st.DataObject, our_class: MessageClass, official_class: MessageClass
-) -> None:
-    made = our_class(data.draw(st.sampled_from(ROOTS)))
-    record = data.draw(records(made.DESCRIPTOR))
-    official = official_class(record.name)
-    expected = canonical(as_protobuf(record, official_class))
-    assert canonical(official.FromString(encode(wire, record, made.DESCRIPTOR))) == expected
-    assert canonical(json_format.Parse(encode(wire_json, record, made.DESCRIPTOR), official())) == expected
-
-
 def public_functions(codec: ModuleType) -> dict[str, inspect.Signature]:
     functions = inspect.getmembers(codec, inspect.isfunction)
     return {name: inspect.signature(one) for name, one in functions if one.__module__ == codec.__name__}

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 from wsgiref.util import FileWrapper
-from wsgiref.validate import validator
 
 import pytest
 
@@ -221,15 +220,6 @@ async def test_a_span_that_is_left_open_does_not_adopt_the_threads_next_request(
         segments = await shop.segments()
     assert len(traces) == 3
     assert {each.trace_id.encode() for each in segments} == traces
-
-
-async def test_the_rules_of_pep_3333_hold_on_both_sides() -> None:
-    app = returning(lambda: Closed(b"a", b"b"), ("Content-Type", "text/plain"))
-    async with traced(validator(app)) as shop:
-        environ = environ_of()
-        environ["wsgi.input"].close = None
-        assert ask(validator(shop.app), environ).body == b"ab"
-        assert (await shop.span()).operation == "GET:/"
 
 
 async def test_an_environ_of_no_specification_costs_the_span_and_not_the_request() -> None:
