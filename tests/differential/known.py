@@ -104,7 +104,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "The request goes on until its body is read or closed, so the server gets an iterator around the body.",
-        worlds="flask|django|falcon|bottle|pyramid",
+        worlds="flask|django|bottle",
         place="^value/",
         agent=r"swagent\.wsgi\.\w+\.(Sized)?Pieces",
         whole=True,
@@ -225,7 +225,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "An iterator around a body is none of the framework's own classes, and says so when it has no length.",
-        worlds="flask|django|falcon|bottle|pyramid",
+        worlds="flask|django|bottle",
         line=r"^len\(",
         place="^raises/",
         agent="'Pieces'",

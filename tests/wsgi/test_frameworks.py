@@ -8,65 +8,10 @@ import pytest
 
 from swagent.record.trace.model import Component
 from swagent.request.following import follow_no_more
-from swagent.wsgi.response import App
 from wsgi.calling import ask, environ_of, traced
+from wsgi.frameworks import bottle, django, falcon, flask, pyramid
 
 pytestmark = pytest.mark.anyio
-
-
-def flask() -> App:
-    module = pytest.importorskip("flask")
-    app = module.Flask("shop")
-    inner = module.Blueprint("inner", "inner", url_prefix="/v1")
-
-    def item(number: int) -> str:
-        return f"item {number}"
-
-    for each in (app, inner):
-        each.add_url_rule("/items/<int:number>", view_func=item)
-    app.register_blueprint(inner)
-    return app  # type: ignore[no-any-return]
-
-
-def bottle() -> App:
-    module = pytest.importorskip("bottle")
-    app = module.Bottle()
-    for prefix in ("", "/v1"):
-        app.route(f"{prefix}/items/<number:int>", callback=lambda number: f"item {number}")
-    return app  # type: ignore[no-any-return]
-
-
-def falcon() -> App:
-    module = pytest.importorskip("falcon")
-
-    class Item:
-        def on_get(self, request: Any, response: Any, number: int) -> None:
-            response.text = f"item {number}"
-
-    app = module.App()
-    for prefix in ("", "/v1"):
-        app.add_route(f"{prefix}/items/{{number:int}}", Item())
-    return app  # type: ignore[no-any-return]
-
-
-def pyramid() -> App:
-    config = pytest.importorskip("pyramid.config").Configurator()
-    response = pytest.importorskip("pyramid.response").Response
-    for prefix in ("", "/v1"):
-        config.add_route(f"item{prefix}", rf"{prefix}/items/{{number:\d+}}")
-        config.add_view(lambda request: response(f"item {request.matchdict['number']}"), route_name=f"item{prefix}")
-    return config.make_wsgi_app()  # type: ignore[no-any-return]
-
-
-def django() -> App:
-    conf = pytest.importorskip("django.conf")
-    if not conf.settings.configured:
-        conf.settings.configure(ROOT_URLCONF="wsgi.django_urls", ALLOWED_HOSTS=["*"], SECRET_KEY="none", DEBUG=False)
-    from django.core.wsgi import get_wsgi_application  # noqa: PLC0415, RUF100  (optional)
-    from django.test.utils import override_settings  # noqa: PLC0415, RUF100  (optional)
-
-    override_settings(ROOT_URLCONF="wsgi.django_urls", ALLOWED_HOSTS=["*"]).enable()
-    return get_wsgi_application()  # type: ignore[no-any-return]
 
 
 FRAMEWORKS = {

@@ -294,27 +294,6 @@ DJANGO = _wsgi_framework(
     "django",
     _DJANGO.format("wsgi"),
 )
-FALCON = _wsgi_framework(
-    "falcon",
-    """
-    import falcon
-    class Item:
-        def on_get(self, request, response, number):
-            event(request.path)
-            response.text = f"item {number}"
-    class Fail:
-        def on_get(self, request, response):
-            raise LookupError("of a view")
-    class Middle:
-        def process_request(self, request, response):
-            event("request")
-        def process_response(self, request, response, resource, succeeded):
-            event("response", succeeded)
-    app = falcon.App(middleware=[Middle()])
-    app.add_route("/items/{number:int}", Item())
-    app.add_route("/fail", Fail())
-    """,
-)
 BOTTLE = _wsgi_framework(
     "bottle",
     """
@@ -331,21 +310,6 @@ BOTTLE = _wsgi_framework(
     def stream():
         yield "a"
         yield "b"
-    """,
-)
-PYRAMID = _wsgi_framework(
-    "pyramid",
-    """
-    from pyramid.config import Configurator
-    from pyramid.response import Response
-    config = Configurator()
-    config.add_route("item", "/items/{number}")
-    config.add_route("fail", "/fail")
-    def fail(request):
-        raise LookupError("of a view")
-    config.add_view(lambda request: Response(f"item {request.matchdict['number']}"), route_name="item")
-    config.add_view(fail, route_name="fail")
-    app = config.make_wsgi_app()
     """,
 )
 

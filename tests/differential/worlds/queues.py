@@ -1,8 +1,8 @@
-"""Queues whose worker runs in this process: jobs are sent, worked off, and asked for their results."""
+"""A queue whose worker runs in this process: jobs are sent, worked off, and asked for their results."""
 
 from __future__ import annotations
 
-from differential.program import Line, World, call, choices, lines
+from differential.program import Line, World, call, choices
 
 _DRAMATIQ = """
     import dramatiq, functools, inspect
@@ -149,126 +149,4 @@ DRAMATIQ = World(
 )
 
 
-_TASKIQ = """
-    import asyncio, inspect, taskiq
-    from taskiq import Context, InMemoryBroker, SimpleRetryMiddleware, SmartRetryMiddleware, TaskiqDepends
-    from taskiq.receiver import Receiver
-    from taskiq.scheduler.scheduled_task import ScheduledTask
-    class Looks(taskiq.TaskiqMiddleware):
-        def pre_send(self, message):
-            event("pre_send", message.task_name, message.args, message.kwargs, message.labels, message.labels_types)
-            return message
-        async def post_send(self, message):
-            event("post_send", message.task_name, message.labels)
-        def pre_execute(self, message):
-            event("pre_execute", message.task_name, message.labels)
-            return message
-        def post_execute(self, message, result):
-            event("post_execute", message.task_name, result.is_err, result.labels)
-        def on_error(self, message, result, error):
-            event("on_error", message.task_name, type(error), message.labels)
-        def post_save(self, message, result):
-            event("post_save", message.task_name, result.return_value, result.error)
-    class Source(taskiq.ScheduleSource):
-        async def get_schedules(self):
-            return []
-        async def add_schedule(self, schedule):
-            event("schedule", schedule.task_name, schedule.labels, schedule.args, schedule.kwargs)
-    source = Source()
-    broker = InMemoryBroker()
-    async def work():
-        await broker.wait_all()
-        await broker.wait_all()
-    broker.add_middlewares(SimpleRetryMiddleware(default_retry_count=2), Looks())
-    async def depends(context: Context = TaskiqDepends()):
-        event("begins")
-        yield context.message.task_name
-        event("ends")
-    @broker.task("add", tenant="acme")
-    async def add(x: int, y: int = 1, context: Context = TaskiqDepends(), name: str = TaskiqDepends(depends)) -> int:
-        "Adds."
-        message = context.message
-        event("add", x, y, name, message.labels, message.labels_types, message.args, message.kwargs)
-        return x + y
-    @broker.task("plain")
-    def plain(x):
-        event("plain", x)
-        return x
-    @broker.task("fail", retry_on_error=True, max_retries=2)
-    async def fail(why="of a job", context: Context = TaskiqDepends()):
-        event("fail", context.message.labels)
-        raise LookupError(why) from ValueError("below")
-    @broker.task("hang", timeout=0.05)
-    async def hang():
-        await asyncio.Event().wait()
-    @broker.task("none")
-    async def none():
-        raise taskiq.NoResultError
-    @broker.task("gone")
-    async def gone():
-        raise asyncio.CancelledError
-    @broker.task("outer")
-    async def outer(x, context: Context = TaskiqDepends()):
-        sent = await add.kiq(x)
-        event("outer", type(sent).__name__, context.message.labels)
-        return x
-    @broker.task("again")
-    async def again(context: Context = TaskiqDepends()):
-        event("again", context.message.labels)
-        if "X-Taskiq-requeue" not in context.message.labels:
-            await context.requeue()
-    await broker.startup()
-    at_end(broker.shutdown)
-    async def get(task):
-        result = await task.wait_result(check_interval=0.01, timeout=0.3)
-        return result.is_err, result.return_value, result.error, result.labels
-    """
-_TASKIQ_FOLLOW = choices("await work() | await get({}) | await {}.is_ready() | type({}), {}.return_type")
-
-
-TASKIQ = World(
-    "taskiq",
-    ("taskiq",),
-    _TASKIQ,
-    (
-        call("await add.kiq 1/2 x4", x="1 | '2' | 'a'", y="2 | {'b': 1}", _follow=_TASKIQ_FOLLOW),
-        call("await plain.kiq 1/1 x2", x="1 | object()", _follow=_TASKIQ_FOLLOW),
-        call("await fail.kiq 0/1 x3", why="'busy'", _follow=_TASKIQ_FOLLOW),
-        *(call(f"await {each}.kiq", _follow=_TASKIQ_FOLLOW) for each in ("hang", "none", "gone", "again")),
-        call("await outer.kiq 1/1 x2", x="1", _follow=_TASKIQ_FOLLOW),
-        call(
-            "add.kicker().with_labels 0/0 x4",
-            "tenant = 'b' | b'b'; sw8 = 'mine'; delay = 1 | 0.5; timeout = 5; queue_name = 'low'",
-            _follow="await {}.kiq(1) | await {}.with_task_id('id').kiq(1, y=2) | {}.labels | await work()",
-        ),
-        call("add.kicker().with_task_id 1/1", task_id="'id' | None", _follow="await {}.kiq(1) | await work()"),
-        call(
-            "fail.kicker().with_labels 0/0",
-            "max_retries = 0 | 1; delay = 1; retry_on_error = False",
-            _follow="await {}.kiq('busy') | await work()",
-        ),
-        call(
-            "await add.kicker().schedule_by_cron 2/2",
-            "source = source; cron = '* * * * *'; * = 1; y = 2",
-            _follow="await {}.kiq() | await work() | {}.task.labels",
-        ),
-        Line("setattr(broker, 'await_inplace', True)", weight=3),
-        *lines(
-            "[each.return_value for each in await taskiq.gather(await add.kiq(1), await plain.kiq(2), timeout=9, periodicity=0.01)] | "
-            "broker.add_middlewares(SmartRetryMiddleware(default_retry_count=1, default_delay=0)) | "
-            "broker.serializer.dumpb({'a': 1})"
-        ),
-        Line("await work()", weight=2),
-        *lines(
-            "plain(1), add.__doc__, add.labels, add.task_name, inspect.iscoroutinefunction(add) | "
-            "inspect.iscoroutinefunction(add.kiq), inspect.iscoroutinefunction(add.original_func) | add | "
-            "add.kicker()._prepare_message(1, y=2).labels"
-        ),
-        *(Line(f"surface('taskiq', {number})") for number in range(0, 300, 30)),
-    ),
-    loops=("asyncio", "uvloop"),
-    length=4,
-)
-
-
-WORLDS = (DRAMATIQ, TASKIQ)
+WORLDS = (DRAMATIQ,)

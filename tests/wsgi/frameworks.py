@@ -1,5 +1,6 @@
-"""Applications of each framework with four views: one raises, one raises what a handler of the application answers with
-404, one what a handler answers with 500, and one raises the framework's own answer 503."""
+"""Applications of each framework: two routes of an item, and a view that raises. What it raises is answered by an
+application's handler with 404 or 500, or is the framework's own answer 503, or is answered by nobody.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +22,20 @@ class Broken(Exception):
 def flask() -> App:
     module = pytest.importorskip("flask")
     app = module.Flask("shop")
+    inner = module.Blueprint("inner", "inner", url_prefix="/v1")
 
-    @app.route("/<kind>")  # type: ignore[misc, untyped-decorator, unused-ignore]
+    def item(number: int) -> str:
+        return f"item {number}"
+
     def view(kind: str) -> str:
         if kind == "busy":
             module.abort(503)
         raise failure(kind)
 
+    for each in (app, inner):
+        each.add_url_rule("/items/<int:number>", view_func=item)
+    app.register_blueprint(inner)
+    app.add_url_rule("/<kind>", view_func=view)
     app.errorhandler(Missing)(lambda error: ("no such item", 404))
     app.errorhandler(Broken)(lambda error: ("sorry", 500))
     return app  # type: ignore[no-any-return]
@@ -44,12 +52,18 @@ def bottle() -> App:
             raise module.HTTPError(404, exception=Missing())
         raise failure(kind)
 
+    for prefix in ("", "/v1"):
+        app.route(f"{prefix}/items/<number:int>", callback=lambda number: f"item {number}")
     app.route("/<kind>", callback=view)
     return app  # type: ignore[no-any-return]
 
 
 def falcon() -> App:
     module = pytest.importorskip("falcon")
+
+    class Item:
+        def on_get(self, request: Any, response: Any, number: int) -> None:
+            response.text = f"item {number}"
 
     class View:
         def on_get(self, request: Any, response: Any, kind: str) -> None:
@@ -58,6 +72,8 @@ def falcon() -> App:
             raise failure(kind)
 
     app = module.App()
+    for prefix in ("", "/v1"):
+        app.add_route(f"{prefix}/items/{{number:int}}", Item())
     app.add_route("/{kind}", View())
     app.add_error_handler(Missing, _answer_of_falcon(404))
     app.add_error_handler(Broken, _answer_of_falcon("500 Sorry"))
@@ -81,11 +97,25 @@ def pyramid() -> App:
             raise exceptions.HTTPServiceUnavailable
         raise failure(request.matchdict["kind"])
 
+    for prefix in ("", "/v1"):
+        config.add_route(f"item{prefix}", rf"{prefix}/items/{{number:\d+}}")
+        config.add_view(lambda request: response(f"item {request.matchdict['number']}"), route_name=f"item{prefix}")
     config.add_route("view", "/{kind}")
     config.add_view(view, route_name="view")
     config.add_exception_view(lambda error, request: response("no such item", status=404), context=Missing)
     config.add_exception_view(lambda error, request: response("sorry", status=500), context=Broken)
     return config.make_wsgi_app()  # type: ignore[no-any-return]
+
+
+def django() -> App:
+    conf = pytest.importorskip("django.conf")
+    if not conf.settings.configured:
+        conf.settings.configure(ROOT_URLCONF="wsgi.django_urls", ALLOWED_HOSTS=["*"], SECRET_KEY="none", DEBUG=False)
+    from django.core.wsgi import get_wsgi_application  # noqa: PLC0415, RUF100  (optional)
+    from django.test.utils import override_settings  # noqa: PLC0415, RUF100  (optional)
+
+    override_settings(ROOT_URLCONF="wsgi.django_urls", ALLOWED_HOSTS=["*"]).enable()
+    return get_wsgi_application()  # type: ignore[no-any-return]
 
 
 def failure(kind: str) -> Exception:
