@@ -14,7 +14,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from differential.web_peer import web_peer
+from differential.observation import ADDED
 from instrument.http_peer import Answer, Request, http_peer
 from instrument.llm_peer import Provider
 from kit.servers import collector_thread, dead_address
@@ -60,6 +60,28 @@ class Peers:
 def _answering(answer: Callable[[Request], Answer]) -> Iterator[Mapping[str, str]]:
     with http_peer(answer) as peer:
         yield {"URL": peer.url, "HOST": peer.address}
+
+
+_VARYING = ("host", "connection", "accept-encoding", "user-agent", "accept")
+
+
+def _echo(request: Request) -> Answer:
+    """By the path, always in the same way: what it was sent, and nothing of what the agent has added."""
+    path = request.path.partition("?")[0]
+    if path == "/broken":
+        raise ConnectionResetError
+    if path == "/stream":
+        return Answer(200, iter([b"one", b"two"]))
+    if path in ("/moved", "/again"):
+        return Answer(302, b"", (("location", "/echo?moved=1" if path == "/moved" else path),))
+    if path == "/text":
+        return Answer(
+            200, b"caf\xe9\r\nline\n", (("content-type", "text/plain; charset=latin-1"), ("set-cookie", "a=1"))
+        )
+    headers = {name: value for name, value in request.headers.items() if name not in (*ADDED, *_VARYING)}
+    said = {"method": request.method, "path": request.path, "headers": headers, "body": request.body.decode("latin-1")}
+    status = int(path[8:11]) if path.startswith("/status/") else 200
+    return Answer(status, said, (("content-type", "application/json"), ("x-peer", "web")))
 
 
 def _search(request: Request) -> Answer:
@@ -135,7 +157,7 @@ def _kafka() -> Iterator[Mapping[str, str]]:
 
 
 PEERS: dict[str, Callable[[], AbstractContextManager[Mapping[str, str]]]] = {
-    "http": web_peer, "search": partial(_answering, _search), "provider": partial(_answering, Provider().answer),
-    "redis": _redis, "postgres": _postgres, "mariadb": _mariadb, "rabbitmq": _rabbitmq, "mongo": _mongo,
-    "kafka": _kafka,
+    "http": partial(_answering, _echo), "search": partial(_answering, _search),
+    "provider": partial(_answering, Provider().answer), "redis": _redis, "postgres": _postgres,
+    "mariadb": _mariadb, "rabbitmq": _rabbitmq, "mongo": _mongo, "kafka": _kafka,
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ class Answer(NamedTuple):
 class HttpPeer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 64
 
     def __init__(self, answer: Callable[[Request], Answer]) -> None:
         self.answer = answer
@@ -51,11 +52,14 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def handle_one_request(self) -> None:
-        with suppress(ConnectionError):
+        try:
             super().handle_one_request()
+        except ConnectionError:
+            # the client's, or one that an answer raises
+            self.close_connection = True
 
     def _answer(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        body = b"".join(self._read())
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(self.command, self.path, headers, body)
         self.server.requests.append(request)
@@ -72,15 +76,26 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(sent)
 
+    def _read(self) -> Iterator[bytes]:
+        if self.headers.get("transfer-encoding", "") != "chunked":
+            yield self.rfile.read(int(self.headers.get("content-length") or 0))
+            return
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            yield self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+
     def _stream(self, parts: Iterator[bytes]) -> None:
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
+        if self.command == "HEAD":
+            return
         for part in parts:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_OPTIONS = do_PATCH = _answer  # noqa: N815
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

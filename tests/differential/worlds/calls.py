@@ -1,4 +1,4 @@
-"""gRPC in its two kinds, and GraphQL: client and server are both in the program's process."""
+"""gRPC in its two kinds: client and server are both in the program's process."""
 
 from __future__ import annotations
 
@@ -237,82 +237,4 @@ GRPC_AIO = World(
 )
 
 
-_SCHEMA = """
-    import asyncio, inspect
-    import graphql
-    schema = graphql.build_schema(
-        "type Query { price: Int stock(of: String!): Int broken: Int late: Int awaited: Int many: [Query!] wrong: Int }"
-        "type Mutation { buy(item: Int!): Int }"
-    )
-    def broken(info):
-        raise LookupError("no such order")
-    async def late(info):
-        await asyncio.sleep(0)
-        raise LookupError("no such order")
-    async def awaited(info):
-        event("awaited", info.operation.name)
-        await asyncio.sleep(0)
-        return 4
-    def stock(info, of):
-        event("stock", of, info.context)
-        return len(of)
-    values = {"price": 3, "stock": stock, "broken": broken, "wrong": "text", "buy": lambda info, item: item}
-    values["many"] = lambda info: [values, {"price": broken}]
-    slow = {**values, "late": late, "awaited": awaited, "many": lambda info: [values, slow]}
-    def middle(resolve, source, info, **arguments):
-        event("middle", info.field_name)
-        return resolve(source, info, **arguments)
-    """
-_SOURCES = choices(
-"'{ price }' | 'query A { price } query B { broken price }' | "
-"'query Q($of: String!) { stock(of: $of) }' | "
-"'mutation Buy($item: Int!) { buy(item: $item) }' | "
-"'query M { many { price many { broken } } }' | '{ broken wrong }' | "
-"'{ many { awaited late price } awaited }' | '{ none }' | 'fragment F on Query { price }'"
-)  # fmt: skip
-_DOCUMENTS = tuple(f"graphql.parse({each})" for each in _SOURCES)
-_EXECUTION = {
-    "root_value": "values | None",
-    "context_value": "'context' | {}",
-    "variable_values": "{'of': 'lamp'} | {'item': 'x'} | {'item': 2} | None",
-    "operation_name": "'A' | 'B' | 'Q' | 'None' | None",
-    "field_resolver": "None",
-    "type_resolver": "None",
-    "subscribe_field_resolver": "None",
-    "middleware": "[middle] | None",
-}
-_ANSWER = choices("{} | {}.data | {}.errors | {}.formatted | [each.original_error for each in {}.errors] | {}[0]")
-GRAPHQL = World(
-    "graphql",
-    ("graphql",),
-    _SCHEMA,
-    (
-        *(
-            call(f"graphql.{name} 3/6", schema="schema", document=_DOCUMENTS, **_EXECUTION, _follow=_ANSWER)
-            for name in ("execute", "execute_sync")
-        ),
-        call("graphql.graphql_sync 3/3", schema="schema", source=_SOURCES, **_EXECUTION, _follow=_ANSWER),
-        Line("graphql.execute(schema, graphql.parse('{ price }'), None, None, None, None, None, None, None, None)"),
-        *(Line(f"describe(graphql.{name})") for name in ("execute", "execute_sync", "graphql", "ExecutionContext")),
-    ),
-)
-_SLOW = {**_EXECUTION, "root_value": "slow | values"}
-GRAPHQL_ASYNC = World(
-    "graphql-async",
-    ("graphql",),
-    _SCHEMA,
-    (
-        call("await graphql.graphql 3/3 x3", schema="schema", source=_SOURCES, **_SLOW, _follow=_ANSWER),
-        call("graphql.graphql_sync 3/3", schema="schema", source=_SOURCES, **_SLOW, _follow=_ANSWER),
-        call(
-            "graphql.execute 3/6 x3",
-            schema="schema",
-            document=_DOCUMENTS,
-            **_SLOW,
-            _follow="await {} | inspect.iscoroutine({}) | type({}) | (await {}).data | {}.errors",
-        ),
-    ),
-    loops=("asyncio", "uvloop"),
-)
-
-WORLDS = (GRPC, GRPC_AIO, GRAPHQL, GRAPHQL_ASYNC)
+WORLDS = (GRPC, GRPC_AIO)

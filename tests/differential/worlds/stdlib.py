@@ -298,8 +298,6 @@ HTTP_SERVER = World(
 )
 
 _WSGI_APPS = """
-    class Body(list):
-        pass
     class Closing:
         def __init__(self, parts):
             self.parts = iter(parts)
@@ -315,18 +313,11 @@ _WSGI_APPS = """
     def iterator(environ, start_response):
         start_response("200 OK", iter([("X-A", "b")]))
         return iter([b"a"])
-    def subclass(environ, start_response):
-        start_response("200 OK", [])
-        return Body([b"abc"])
     def generator(environ, start_response):
         start_response("201 Made", [("X-A", "b")])
         yield b"a"
         event("between")
         yield b"b"
-    def late(environ, start_response):
-        yield b""
-        start_response("200 OK", [])
-        yield b"late"
     def fails(environ, start_response):
         raise LookupError("of an application") from ValueError("below")
     def fails_later(environ, start_response):
@@ -340,38 +331,6 @@ _WSGI_APPS = """
         write = start_response("200 OK", [], None)
         write(b"written")
         return []
-    def replaced(environ, start_response):
-        import sys
-        start_response("200 OK", [])
-        try:
-            raise LookupError("replaced")
-        except LookupError:
-            start_response("503 Busy", [("X-A", "c")], exc_info=sys.exc_info())
-        return [b"busy"]
-    def replaced_by_position(environ, start_response):
-        import sys
-        try:
-            raise LookupError("replaced")
-        except LookupError:
-            start_response("500 No", [("X-A", "c")], sys.exc_info())
-        return (b"no",)
-    def twice(environ, start_response):
-        start_response("200 OK", [])
-        start_response("200 OK", [])
-        return []
-    def by_name(environ, start_response):
-        start_response(status="200 OK", response_headers=[("X-A", "b")])
-        return [b"a"]
-    def never(environ, start_response):
-        return [b"a"]
-    def nothing(environ, start_response):
-        start_response("200 OK", [])
-    def text(environ, start_response):
-        start_response("200 OK", [])
-        return ["text"]
-    def odd_status(environ, start_response):
-        start_response(200, {})
-        return [b""]
     def file(environ, start_response):
         start_response("200 OK", [])
         return environ.get("wsgi.file_wrapper", lambda f: [f.read()])(io.BytesIO(b"a file"))
@@ -381,11 +340,8 @@ _WSGI_APPS = """
         start_response("200 OK", [])
         return (b"looked",)
     """
-_APPS = choices(
-    "plain | iterator | subclass | generator | late | fails | fails_later | closing | writes | "
-    "replaced | replaced_by_position | twice | by_name | never | nothing | text | odd_status | "
-    "file | looks"
-)
+# other applications are in tests/wsgi/test_transparency.py
+_APPS = choices("plain | iterator | generator | fails | fails_later | closing | writes | file | looks")
 
 WSGI = World(
     "wsgi",
