@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from kit.forks import FORKS
+from kit.forks import FORKS, said_by_a_child
 from swagent import Config
 
 pytestmark = FORKS
@@ -12,16 +10,7 @@ pytestmark = FORKS
 
 def in_a_child(config: Config) -> str:
     """The instance's name that an agent with this configuration would report from a forked child."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writing, config.for_this_process().instance.encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as answer:
-        name = answer.read()
-    assert os.waitpid(child, 0)[1] == 0
-    return name
+    return said_by_a_child(lambda: config.for_this_process().instance)
 
 
 def test_a_drawn_name_stays_in_its_process_and_a_child_draws_its_own() -> None:

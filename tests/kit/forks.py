@@ -43,3 +43,16 @@ def in_a_child(body: Callable[[], None]) -> None:
         os.kill(child, 9)
     assert done.wait(10)
     assert codes == [0]
+
+
+def said_by_a_child(text: Callable[[], str]) -> str:
+    """What a function returns in a forked child."""
+    reading, writing = os.pipe()
+
+    def say() -> None:
+        os.write(writing, text().encode())
+
+    in_a_child(say)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        return pipe.read()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import threading
 from collections.abc import Iterator
 
 import pytest
+
+from kit.forks import FORKS, in_a_child
 
 from .captured import Captured, capturing, places
 
@@ -76,8 +77,8 @@ def test_detaching_amid_threads_that_log_raises_nothing_and_leaves_nothing(
 
 
 @pytest.mark.gate
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@FORKS[0]
+@FORKS[1]
 def test_a_forked_child_can_log_and_detach_amid_threads_that_log(captured: Captured, logger: logging.Logger) -> None:
     stop = threading.Event()
 
@@ -85,28 +86,20 @@ def test_a_forked_child_can_log_and_detach_amid_threads_that_log(captured: Captu
         while not stop.is_set():
             logger.warning("low")
 
+    def child() -> None:
+        captured.entries.clear()
+        logger.warning("in the child")
+        captured.capture.detach()
+        logger.warning("nothing")
+        assert captured.texts == ["in the child"]
+
     threads = [threading.Thread(target=work) for _ in range(4)]
     for each in threads:
         each.start()
     try:
-        codes = [_child(captured, logger) for _ in range(20)]
+        for _ in range(20):
+            in_a_child(child)
     finally:
         stop.set()
         for each in threads:
             each.join(30)
-    assert codes == [0] * 20
-
-
-def _child(captured: Captured, logger: logging.Logger) -> int:
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            captured.entries.clear()
-            logger.warning("in the child")
-            captured.capture.detach()
-            logger.warning("nothing")
-            code = 0 if captured.texts == ["in the child"] else 2
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

@@ -66,7 +66,7 @@ _OTHERS = ["db:5433", "db", "shop.example", "evilshop", "shop:9092,db:5433", ""]
 @pytest.mark.parametrize("peer", [*_LISTED, *_OTHERS])
 def test_only_listed_hosts_get_the_context(peer: str) -> None:
     with recording(propagate_to=("Shop", "db:5432", "[::1]")) as recorder, exit_span("call", peer) as call:
-        assert ("sw8" in call.headers()) is (peer in _LISTED)
+        assert bool(call.headers()) is (peer in _LISTED)
     assert recorder.only.names == ["call"]
 
 

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
+from kit.forks import FORKS, said_by_a_child
 from swagent.record.trace.ids import ids_of, new_id, new_number
 
 _MANY = 2000
-
-
-def _ids_of_a_forked_child(count: int) -> list[str]:
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # threads that other tests left idle are no danger to this child
-        child = os.fork()
-    if child == 0:
-        try:
-            os.write(writing, "\n".join(new_id() for _ in range(count)).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        lines = pipe.read().splitlines()
-    os.waitpid(child, 0)
-    return lines
 
 
 def test_threads_that_draw_at_the_same_time_draw_different_ids() -> None:
@@ -44,12 +24,13 @@ def test_threads_that_draw_at_the_same_time_draw_different_ids() -> None:
     assert len(set(ids)) == len(ids) == 4 * _MANY
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@FORKS[0]
+@FORKS[1]
 def test_a_forked_child_repeats_neither_its_parent_nor_its_sibling() -> None:
     before = new_id()
-    first, second = _ids_of_a_forked_child(3), _ids_of_a_forked_child(3)
+    first, second = (said_by_a_child(lambda: f"{new_id()} {new_id()}").split() for _ in range(2))
     after = [new_id() for _ in range(3)]
-    assert len({before, *first, *second, *after}) == 10
+    assert len({before, *first, *second, *after}) == 8
 
 
 def test_ids_drawn_in_pairs_are_new_ids_too() -> None:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import pytest
-
 from faults.covering import covers
+from kit.forks import FORKS, in_a_child
 from swagent import entry_span, local_span
 from swagent.record.trace.tracer import Tracer
 
 from .recorded import Recorder, work
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals and fork")
-
-_PATIENCE = 5
+pytestmark = FORKS
 
 
 @contextmanager
@@ -63,21 +58,6 @@ def _held_by_another_thread(tracer: Tracer) -> Iterator[None]:
         thread.join()
 
 
-def _exit_code_of_a_child(work: Callable[[], None]) -> int:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fork with a thread around is what is tried here
-        child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a deadlock ends the child, not the test run
-        signal.alarm(_PATIENCE)
-        try:
-            work()
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
 def test_a_fork_while_another_thread_holds_the_lock_does_not_deadlock_the_child(recorder: Recorder) -> None:
     def end_and_begin() -> None:
         request.stop()
@@ -86,7 +66,7 @@ def test_a_fork_while_another_thread_holds_the_lock_does_not_deadlock_the_child(
 
     request = entry_span("request").start()
     with _held_by_another_thread(recorder.tracer):
-        assert _exit_code_of_a_child(end_and_begin) == 0
+        in_a_child(end_and_begin)
     assert recorder.segments == []
     request.stop()
     assert recorder.names == [["request"]]

@@ -147,11 +147,6 @@ def test_a_trace_that_the_caller_does_not_record_is_sampled_as_one_of_ours(flags
     assert len(recorder.segments) == count
 
 
-def test_a_host_that_may_not_get_the_context_gets_neither() -> None:
-    with recording(propagate_to=["stock"]), exit_span("call", "shop:80") as call:
-        assert call.headers() == {}
-
-
 def test_entries_of_others_go_on_after_the_root_has_moved() -> None:
     with recording(span_limit=1) as recorder:
         request = entry_span("request", traceparent=CALLER, tracestate="other=1")

@@ -106,18 +106,6 @@ async def test_it_is_gone_afterwards_and_its_page_was_there() -> None:
 
 
 @pytest.mark.gate
-@pytest.mark.anyio
-async def test_two_at_once_do_not_mix() -> None:
-    async with collector() as first, collector() as second:
-        assert first.address != second.address
-        async with Agent(Config(service="shop", collector=first.address)):
-            with swagent.local_span("/order"):
-                pass
-            await first.wait_for(lambda arrived: arrived.spans)
-        assert second.segments == []
-
-
-@pytest.mark.gate
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     for name in [name for name in sys.modules if name.startswith("swagent.collector")]:
