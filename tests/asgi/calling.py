@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import anyio
 import httpx
@@ -128,11 +128,14 @@ def doing(work: Callable[[], object]) -> App:
     return app
 
 
+Middleware = TypeVar("Middleware")
+
+
 @dataclass
-class Traced:
+class TracedBy(Generic[Middleware]):
     """An application behind a middleware whose agent reports into memory."""
 
-    app: SkyWalkingMiddleware
+    app: Middleware
     agent: Agent
     collector: MemoryCollector = field(repr=False)
 
@@ -152,16 +155,25 @@ class Traced:
         return span
 
     def client(self, *, raises: bool = True, **options: Any) -> httpx.AsyncClient:
-        transport = httpx.ASGITransport(self.app, raise_app_exceptions=raises, **options)
+        app: Any = self.app
+        transport = httpx.ASGITransport(app, raise_app_exceptions=raises, **options)
         return httpx.AsyncClient(transport=transport, base_url="http://shop.test")
 
 
-@asynccontextmanager
-async def traced(app: App, **config: Any) -> AsyncGenerator[Traced]:
+Traced = TracedBy[SkyWalkingMiddleware]
+
+
+def traced(app: App, **config: Any) -> AbstractAsyncContextManager[Traced]:
     """The application behind a middleware, with an agent of its own around it."""
+    return traced_by(lambda agent: SkyWalkingMiddleware(app, agent=agent), **config)
+
+
+@asynccontextmanager
+async def traced_by(make: Callable[[Agent], Middleware], **config: Any) -> AsyncGenerator[TracedBy[Middleware]]:
+    """The middleware that a function makes for an agent."""
     collector = MemoryCollector()
     async with Agent(Config(**{**SEGMENTS_ONLY, "service": "shop", **config}), transport=collector.transport) as agent:
-        yield Traced(SkyWalkingMiddleware(app, agent=agent), agent, collector)
+        yield TracedBy(make(agent), agent, collector)
 
 
 def tags(span: Span) -> dict[str, str]:

@@ -104,7 +104,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "The request goes on until its body is read or closed, so the server gets an iterator around the body.",
-        worlds="flask|django|bottle",
+        worlds="flask|django",
         place="^value/",
         agent=r"swagent\.wsgi\.\w+\.(Sized)?Pieces",
         whole=True,
@@ -163,7 +163,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "A scope has a mark with the request's span, so that a second middleware makes none.",
-        worlds="asgi|fastapi|quart|django-asgi|sanic",
+        worlds="asgi|fastapi|django-asgi|sanic",
         place=r"^(elsewhere|events)/\d+/tuple/\d/",
         agent="swagent.span",
         whole=True,
@@ -225,7 +225,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "An iterator around a body is none of the framework's own classes, and says so when it has no length.",
-        worlds="flask|django|bottle",
+        worlds="flask|django",
         line=r"^len\(",
         place="^raises/",
         agent="'Pieces'",

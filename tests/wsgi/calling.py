@@ -3,18 +3,13 @@ memory."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 from wsgiref.util import setup_testing_defaults
 
-from asgi.calling import SEGMENTS_ONLY
-from swagent import Agent, Config
-from swagent.collector.store.trace_records import Segment, Span
-from swagent.collector.store.trace_translation import decode_segment
-from swagent.signals import Signal
-from swagent.testing import MemoryCollector
+from asgi.calling import TracedBy, traced_by
 from swagent.wsgi import SkyWalkingMiddleware
 from swagent.wsgi.response import App, StartResponse
 from swagent.wsgi.scope import Environ
@@ -81,29 +76,6 @@ def returning(make: Callable[[], Any], *headers: tuple[str, str], status: str = 
     return app
 
 
-@dataclass
-class Traced:
-    """An application behind a middleware whose agent reports into memory."""
-
-    app: SkyWalkingMiddleware
-    agent: Agent
-    collector: MemoryCollector = field(repr=False)
-
-    async def segments(self) -> list[Segment]:
-        """Everything that has been recorded so far."""
-        assert await self.agent.flush()
-        return [decode_segment(each) for each in self.collector.records[Signal.SEGMENT]]
-
-    async def span(self) -> Span:
-        """The one span of the one segment."""
-        [segment] = await self.segments()
-        [span] = segment.spans
-        return span
-
-
-@asynccontextmanager
-async def traced(app: App, **config: Any) -> AsyncGenerator[Traced]:
+def traced(app: App, **config: Any) -> AbstractAsyncContextManager[TracedBy[SkyWalkingMiddleware]]:
     """The application behind a middleware, with an agent of its own around it."""
-    collector = MemoryCollector()
-    async with Agent(Config(**{**SEGMENTS_ONLY, "service": "shop", **config}), transport=collector.transport) as agent:
-        yield Traced(SkyWalkingMiddleware(app, agent=agent), agent, collector)
+    return traced_by(lambda agent: SkyWalkingMiddleware(app, agent=agent), **config)

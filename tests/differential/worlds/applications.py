@@ -160,25 +160,6 @@ FASTAPI = _framework(
         return response
     """,
 )
-QUART = _framework(
-    "quart",
-    """
-    import quart
-    app = quart.Quart("shop")
-    @app.route("/items/<int:number>", methods=["GET", "POST"])
-    async def item(number):
-        event(quart.request.path, await quart.request.get_data())
-        return f"item {number}"
-    @app.route("/fail")
-    async def fail():
-        raise LookupError("of a view")
-    @app.after_request
-    async def after(response):
-        event("after", response.status_code)
-        return response
-    """,
-    loops=("asyncio",),
-)
 _DJANGO = """
     from django.conf import settings
     if not settings.configured:
@@ -293,24 +274,6 @@ FLASK = _wsgi_framework(
 DJANGO = _wsgi_framework(
     "django",
     _DJANGO.format("wsgi"),
-)
-BOTTLE = _wsgi_framework(
-    "bottle",
-    """
-    import bottle
-    app = bottle.Bottle()
-    @app.route("/items/<number:int>", method=["GET", "POST"])
-    def item(number):
-        event(bottle.request.path)
-        return f"item {number}"
-    @app.route("/fail")
-    def fail():
-        raise LookupError("of a view")
-    @app.route("/stream")
-    def stream():
-        yield "a"
-        yield "b"
-    """,
 )
 
 

@@ -1,4 +1,4 @@
-"""The standard library: threads and pools, sqlite3, logging, `http.server`, wsgiref."""
+"""The standard library: threads and pools, sqlite3, `http.server`, wsgiref."""
 
 from __future__ import annotations
 
@@ -176,64 +176,6 @@ SQLITE3 = World(
     ),
 )
 
-LOGGING = World(
-    "logging",
-    (),
-    """
-    import io, logging, logging.handlers
-    text = io.StringIO()
-    handler = logging.StreamHandler(text)
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s %(message)s %(funcName)s %(module)s %(args)s"))
-    log = logging.Logger("shop." + NS)
-    log.addHandler(handler)
-    class Own(logging.Logger):
-        def makeRecord(self, *args, **kwargs):
-            event("made", args[0], args[4])
-            return super().makeRecord(*args, **kwargs)
-        def handle(self, record):
-            event("handled", sorted(vars(record)))
-            return super().handle(record)
-    own = Own("own." + NS)
-    own.addHandler(handler)
-    public = logging.getLogger("public." + NS)
-    public.addHandler(handler)
-    at_end(public.removeHandler, handler)
-    adapter = logging.LoggerAdapter(log, {"x": 1})
-    def fail():
-        try:
-            1 / 0
-        except ZeroDivisionError as error:
-            return error
-    """,
-    (
-        *(
-            call(
-                f"{logger}.{level} 1/1",
-                "msg = 'hello %s' | 'hello' | 17 | '%d %d' | ValueError('v'); * = 'a' | {'k': 1} | Odd(); "
-                "exc_info = True | fail() | (None, None, None); stack_info = False; extra = {'y': 2} | "
-                "{'message': 1}; stacklevel = 1 | 2",
-                _follow="text.getvalue()",
-            )
-            for logger, level in (
-                ("log", "warning"),
-                ("own", "error"),
-                ("public", "info"),
-                ("public", "exception"),
-                ("adapter", "warning"),
-                ("logging", "warning"),
-            )
-        ),
-        call("log.log 2/2", level="30 | 'WARNING' | 5", msg="'hello %s'", _rest="'a'"),
-        *lines(
-            "public.handle(logging.makeLogRecord({'msg': 'made', 'levelno': 30, 'levelname': 'WARNING'})) | "
-            "text.getvalue() | public.findCaller()[2:] | describe(logging.Logger.callHandlers) | "
-            "describe(logging.Logger.handle) | describe(logging.getLogger) | logging.getLoggerClass() | "
-            "public.hasHandlers(), public.isEnabledFor(10) | describe(logging.Logger._log)"
-        ),
-        *(Line(f"surface('logging', {number})") for number in range(0, 200, 25)),
-    ),
-    records=False,
-)
 
 _REQUESTS = choices(
     "'GET /item/1 HTTP/1.0\\r\\n\\r\\n' | 'HEAD / HTTP/1.0\\r\\n\\r\\n' | 'NOTHING\\r\\n\\r\\n' | "
@@ -413,4 +355,4 @@ WSGIREF = World(
     ),
 )
 
-WORLDS = (THREADS, SQLITE3, LOGGING, HTTP_SERVER, WSGI, WSGIREF)
+WORLDS = (THREADS, SQLITE3, HTTP_SERVER, WSGI, WSGIREF)
