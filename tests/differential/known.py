@@ -191,7 +191,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "sqlite3, psycopg2 and others are written in C, where no method can be replaced: a subclass takes the place of "
         "the class. It has the class's name, and its metaclass says that it is the class.",
-        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy",
+        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka",
         line=r"^type\(|__(mro|subclasses|class)__",
         place="^value/",
         agent=r"subclass\.Meta|\{'class'|^cannot be pickled$",
@@ -200,7 +200,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "The same: a method of such a subclass is one of Python.",
-        worlds="sqlite3|psycopg2|confluent-kafka|sqlalchemy",
+        worlds="sqlite3|psycopg2|confluent-kafka",
         line=r"^(describe|surface)\(",
         place=r"^value/",
         agent=r"method|function|psycopg2|sqlite3|cimpl|cannot be pickled",
@@ -209,7 +209,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "The same: errors name a class of C with its module, and one of Python without.",
-        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy",
+        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka",
         place="^raises/(args/0|text)$",
         bare=r"'[\w.]+\.(\w+)' object",
         agent=r"'\w+' object",

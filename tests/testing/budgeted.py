@@ -89,8 +89,6 @@ async def orders(request: Request) -> JSONResponse:
         await anyio.sleep(float(wanted["waits"]))
     if "stock" in wanted:
         await ask_stock(*range(int(wanted["stock"])))
-    if "raises" in wanted:
-        raise LookupError("no such order")
     if "survives" in wanted:
         try_cache()
     connection.close()

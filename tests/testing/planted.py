@@ -4,7 +4,6 @@ regression, and have to fail.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -136,23 +135,7 @@ async def test_waits(trace: Trace) -> None:
     trace.max_awaiting_ms(PLENTY_MS)
 
 
-# -- 8: a request that fails
-
-
-@pytest.mark.anyio
-async def test_failure_found(trace: Trace) -> None:
-    with suppress(LookupError):
-        await get(APP, "raises")
-    trace.no_failed()
-
-
-@pytest.mark.anyio
-async def test_failure(trace: Trace) -> None:
-    await get(APP, "all")
-    trace.no_failed()
-
-
-# -- 9: a call that fails, and no answer shows it
+# -- 8: a call that fails, and no answer shows it
 
 
 def test_survived_failure_found(trace: Trace) -> None:
@@ -165,7 +148,7 @@ def test_survived_failure(trace: Trace) -> None:
     ask("stock=1")
 
 
-# -- 10: WSGI, and a part of a test
+# -- 9: WSGI, and a part of a test
 
 
 def test_part_found(trace: Trace) -> None:

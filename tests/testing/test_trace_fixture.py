@@ -20,7 +20,7 @@ from testing.budgeted import ROOT, database, lines_of_each
 
 pytestmark = pytest.mark.timeout(300)
 PLANTED = Path(__file__).with_name("planted.py")
-REGRESSIONS = 10
+REGRESSIONS = 9
 LONGEST = 280.0
 """Seconds for a run of pytest on a busy machine."""
 TIMES = "\u00d7"

@@ -186,104 +186,30 @@ ASYNCPG = World(
 )
 
 
-def _mysql(
-    name: str, setup: str, wait: str, sql: str, values: str, *more: Call | Line, loops: Sequence[str] = ()
-) -> World:
-    made = f"""
-    {wait}cursor.execute("DROP TABLE IF EXISTS t")
-    {wait}cursor.execute({_MAKE})
-    """
-    cursor = call(
-        "db.cursor 0/1 x2",
-        cursor="cursors.DictCursor | cursors.SSCursor | None | list",
-        _follow=f"{{}} | type({{}}).__mro__ | {wait}{{}}.execute('SELECT 1 AS a') | {wait}{{}}.fetchall()",
-    )
-    calls = (
-        *_dbapi("cursor", wait, sql, values),
-        cursor,
-        *more,
-        call(f"{wait}cursor.callproc 1/2", procname="'none'", args="(1,)"),
-    )
-    return World(name, (name,), setup + made, calls, peers=("mariadb",), loops=loops)
-
-
-_TO = 'host="127.0.0.1", port=int(PORT), user="root", db=DB, autocommit=True'
-PYMYSQL = _mysql(
-    "pymysql",
-    f"""
-    import pymysql
-    from pymysql import cursors
-    db = pymysql.connect({_TO})
-    at_end(db.close)
-    cursor = db.cursor()
-    """,
-    "",
-    "query",
-    "args",
-    Line("db.ping()"),
-    call("db.query 1/2", sql=_SQL, unbuffered="False"),
-    *_surface("pymysql", 120),
-)
-ASYNCMY = _mysql(
+ASYNCMY = World(
     "asyncmy",
+    ("asyncmy",),
     f"""
     import asyncmy
     from asyncmy import cursors
-    db = await asyncmy.connect({_TO})
+    db = await asyncmy.connect(host="127.0.0.1", port=int(PORT), user="root", db=DB, autocommit=True)
     at_end(db.close)
     cursor = db.cursor()
-    """,
-    "await ",
-    "query",
-    "args",
-    *_surface("asyncmy", 40),
-    loops=_BOTH,
-)
-
-_ORM = """
-    import sqlalchemy
-    from sqlalchemy import event as events, orm, text
-    class Base(orm.DeclarativeBase):
-        pass
-    class Item(Base):
-        __tablename__ = "t"
-        a: orm.Mapped[int] = orm.mapped_column(primary_key=True)
-        b: orm.Mapped[int] = orm.mapped_column(nullable=True)
-    """
-SQLALCHEMY = World(
-    "sqlalchemy",
-    ("sqlalchemy",),
-    _ORM
-    + """
-    engine = sqlalchemy.create_engine("sqlite://", poolclass=sqlalchemy.pool.StaticPool)
-    at_end(engine.dispose)
-    Base.metadata.create_all(engine)
-    events.listen(engine, "before_cursor_execute", lambda *a: event("before", a[2], a[3]))
-    events.listen(engine, "handle_error", lambda context: event("error", context.statement))
-    db = enter(engine.connect())
-    session = enter(orm.Session(engine))
+    await cursor.execute("DROP TABLE IF EXISTS t")
+    await cursor.execute({_MAKE})
     """,
     (
+        *_dbapi("cursor", "await ", "query", "args"),
         call(
-            "db.execute 1/2 x4",
-            "statement = text('SELECT 1') | text('SELECT a FROM t') | text('SELEC') | 'SELECT 1' | "
-            "sqlalchemy.select(Item.a) | sqlalchemy.insert(Item) | text('SELECT :x'); "
-            "parameters = {'a': 3, 'x': 1} | [{'a': 4}, {'a': 5}]; execution_options = {}",
-            _follow="{}.fetchall() | {}.rowcount | {}.keys() | {}",
+            "db.cursor 0/1 x2",
+            cursor="cursors.DictCursor | cursors.SSCursor | None | list",
+            _follow="{} | type({}).__mro__ | await {}.execute('SELECT 1 AS a') | await {}.fetchall()",
         ),
-        call("db.exec_driver_sql 1/2", statement=_SQL, parameters="(1,)", _follow="{}.fetchall()"),
-        Line("session.add(Item(a=50))", follow=("session.commit()", "session.flush()")),
-        *lines(
-            "session.scalars(sqlalchemy.select(Item)).all() | session.execute(text('SELECT nonsense')) | "
-            "db.commit() | db.rollback() | engine"
-        ),
-        Line("db.begin()", follow=("{}.rollback()",)),
-        *lines(
-            "db.connection.dbapi_connection.__class__ | engine.raw_connection().cursor() | "
-            "sqlalchemy.create_engine('nonsense://') | describe(sqlalchemy.create_engine)"
-        ),
-        *_surface("sqlalchemy", 400),
+        *_surface("asyncmy", 40),
+        call("await cursor.callproc 1/2", procname="'none'", args="(1,)"),
     ),
+    peers=("mariadb",),
+    loops=_BOTH,
 )
 
 WORLDS = tuple(each for each in vars().values() if isinstance(each, World))
