@@ -44,11 +44,8 @@ def collector() -> Iterator[Collector]:
         yield running
 
 
-def serve(
-    kind: str, collector: Collector, *options: str, tracebacks: bool = False, **environ: str
-) -> AbstractContextManager[Served]:
-    command = [*SERVERS[kind].split(), *options]
-    return served(collector, command, alone=True, tracebacks=tracebacks, **environ)
+def serve(kind: str, collector: Collector, *options: str, **more: Any) -> AbstractContextManager[Served]:
+    return served(collector, [*SERVERS[kind].split(), *options], alone=True, **more)
 
 
 def ask(server: Served, count: int) -> set[str]:

@@ -5,26 +5,19 @@ from __future__ import annotations
 
 import contextvars
 import logging
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import loguru
 import pytest
 
-from record.recorded import recording
+from record.recorded import in_a_thread, recording
 from swagent import capture, current_span, current_trace_id, entry_span, local_span
 from swagent.logs import structlog_processor
 from swagent.record.logs.origin import NOWHERE
 from swagent.record.trace import span as span_module
 
 from .captured import Captured, capturing
-
-
-def in_a_thread(function: Callable[[], object]) -> None:
-    thread = threading.Thread(target=function)
-    thread.start()
-    thread.join()
 
 
 class Seen:

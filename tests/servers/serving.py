@@ -120,7 +120,12 @@ def served(
         start_new_session=True,
     )  # fmt: skip
     server = Served(port, process)
-    reading = threading.Thread(target=lambda: [server.said.append(line) for line in process.stdout or ()])
+
+    def read() -> None:
+        for line in process.stdout or ():
+            server.said.append(line)
+
+    reading = threading.Thread(target=read)
     reading.start()
     try:
         yield server
