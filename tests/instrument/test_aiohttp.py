@@ -101,12 +101,6 @@ async def test_a_cancelled_call_shows_as_one(
     assert dict(recorder.span("/held").tags)["outcome"] == "cancelled"
 
 
-async def test_a_request_that_cannot_be_sent_raises_as_ever(recorder: Recorder, session: aiohttp.ClientSession) -> None:
-    for url in ("http://", "/orders"):
-        with pytest.raises(aiohttp.ClientError):
-            await session.get(url)
-
-
 async def test_of_a_websocket_the_handshake_is_recorded(recorder: Recorder, session: aiohttp.ClientSession) -> None:
     carriers = []
 

@@ -13,7 +13,7 @@ import pytest
 
 from kit.real.kafka import Kafka
 from record.recorded import Recorder
-from swagent import Agent, Config, current_span, exit_span, local_span
+from swagent import current_span, exit_span, local_span
 from swagent.messages import consume
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.carrier import parse_sw8
@@ -233,17 +233,6 @@ async def test_a_batch_says_how_long_its_oldest_record_was_on_its_way(recorder: 
     assert latency >= 3_600_000, "it was sent years ago"
 
 
-async def test_a_batch_refers_to_each_producer(recorder: Recorder, broker: Broker) -> None:
-    for _ in range(2):
-        await broker.producer().send("orders", b"1")
-        broker.deliveries[-1].set_result(None)
-        await asyncio.sleep(0)
-    consumer = broker.consumer(*(record(each.items()) for each in broker.headers))
-    await consumer.getmany()
-    await consumer.getmany()
-    assert joins(recorder) == ["Kafka/orders/Consumer/shop <- Kafka/orders/Producer"] * 2
-
-
 async def test_spans_that_are_opened_by_hand_are_the_only_ones(recorder: Recorder, broker: Broker) -> None:
     consumer = broker.consumer(record(), record())
     async for _ in consume(consumer, name="jobs"):
@@ -319,14 +308,3 @@ class TestThroughARealBroker:
             await consumer.getone()
         assert recorder.names == [["job", f"Kafka/{topic}/Producer"], [f"Kafka/{topic}/Consumer/{topic}"]]
         assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- job"]
-
-    async def test_the_agent_s_own_reports_are_not_recorded(self, kafka: Kafka, topic: str) -> None:
-        config = Config(
-            service="shop", protocol="kafka", kafka_bootstrap_servers=(kafka.address,), kafka_namespace=topic
-        )
-        async with Agent(config) as agent:
-            with local_span("job"):
-                pass
-            assert await agent.flush(timeout=60)
-        statistics = agent.statistics()
-        assert (statistics.segment.offered, statistics.segment.confirmed) == (1, 1)

@@ -12,7 +12,6 @@ import pytest
 from kit.real.rabbitmq import RabbitMQ
 from record.recorded import Recorder
 from swagent import current_span, exit_span, local_span
-from swagent.messages import consume
 
 from .joins import joins
 from .loops import anyio_backend  # noqa: F401
@@ -76,23 +75,6 @@ async def test_a_callback_s_message_joins_its_producer_s_trace(
     assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-async def test_a_callback_that_fails_shows(recorder: Recorder, exchange: Any, queue: Any) -> None:
-    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # no test looks at it
-    over = asyncio.Event()
-
-    async def on_message(message: Any) -> None:
-        await message.ack()
-        asyncio.get_running_loop().call_soon(over.set)
-        raise LookupError("no such order")
-
-    tag = await queue.consume(on_message)
-    await send(exchange)
-    await over.wait()
-    await queue.cancel(tag)
-    assert recorder.span(f"{NAME}/Consumer").failed
-
-
 async def test_an_iterator_s_message_has_its_span_until_the_next(
     recorder: Recorder, rabbitmq: RabbitMQ, exchange: Any, queue: Any
 ) -> None:
@@ -109,16 +91,6 @@ async def test_an_iterator_s_message_has_its_span_until_the_next(
     assert current_span() is None
     assert trees(recorder) == "\n".join([produced(rabbitmq)] * 2 + [consumed(rabbitmq)] * 2)
     assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"] * 2
-
-
-async def test_an_iterator_s_spans_by_hand_are_the_only_ones(recorder: Recorder, exchange: Any, queue: Any) -> None:
-    await send(exchange)
-    async with queue.iterator() as messages:
-        async for message in consume(messages, name="orders"):
-            await message.ack()
-            break
-    assert recorder.names[1:] == [["orders"]]
-    assert joins(recorder) == [f"orders <- {NAME}/Producer"]
 
 
 async def test_a_message_that_is_fetched_has_its_span_until_the_next(

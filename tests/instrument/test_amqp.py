@@ -191,21 +191,3 @@ class TestThroughKombu:
         assert got == ["acme"]
         assert trees(recorder) == both(rabbitmq)
         assert joins(recorder) == [JOIN]
-
-    def test_a_simple_queue_s_message_has_its_span_until_the_next(
-        self, recorder: Recorder, rabbitmq: RabbitMQ, connection: Any, orders: Any, producer: Any
-    ) -> None:
-        with local_span("job"):
-            producer.publish({"item": 1})
-        with connection.SimpleQueue(orders) as waiting:
-            waiting.get(timeout=60).ack()
-            work()
-        assert current_span() is None
-        assert trees(recorder) == both(rabbitmq)
-        assert joins(recorder) == [JOIN]
-
-    def test_other_transports_are_not_recorded(self, recorder: Recorder) -> None:
-        with kombu.Connection("memory://") as connection, connection.SimpleQueue("orders") as waiting:
-            waiting.put({"item": 1})
-            waiting.get(timeout=60).ack()
-        assert recorder.segments == []

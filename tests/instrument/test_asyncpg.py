@@ -189,24 +189,3 @@ async def _alone(query: Awaitable[Any]) -> None:
     """In no trace that there is already."""
     current.set(None)
     await query
-
-
-async def test_within_a_span_by_hand_it_is_one_call_and_a_task_that_outlives_it_goes_on(place: dict[str, Any]) -> None:
-    async with asyncpg.create_pool(**place, min_size=2, max_size=2) as pool:
-        with recording() as recorder:
-            has_asked, is_over = asyncio.Event(), asyncio.Event()
-
-            async def child() -> None:
-                await pool.fetchval("SELECT 1")
-                has_asked.set()
-                await is_over.wait()
-                await pool.fetchval("SELECT 2")
-
-            with local_span("job"):
-                with exit_span("import", "127.0.0.1:5432"):
-                    task = asyncio.ensure_future(child())
-                    await pool.fetchval("SELECT 3")
-                    await has_asked.wait()
-                is_over.set()
-                await task
-        assert [sorted(names) for names in recorder.names] == [["PostgreSQL/AsyncPG/bind", "import", "job"]]

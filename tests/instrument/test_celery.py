@@ -32,7 +32,6 @@ from .watcher import Watcher
 celery = pytest.importorskip("celery")
 from celery.app.task import Context  # noqa: E402
 from celery.app.trace import build_tracer  # noqa: E402
-from kombu.exceptions import EncodeError  # noqa: E402
 
 from .celery_app import make_app  # noqa: E402
 
@@ -107,14 +106,6 @@ def test_each_attempt_follows_the_one_before_it(is_failure: bool, recorder: Reco
     check_attempts(recorder, "celery/again", "LookupError" if is_failure else "")
 
 
-def test_a_chain_is_one_trace(recorder: Recorder, app: Any) -> None:
-    price = app.tasks["price"]
-    (price.s(1) | price.s()).apply_async()
-    work_off(app)
-    assert len({segment.trace_id for segment in recorder.segments}) == 1
-    assert joins(recorder) == ["celery/price <- celery/price"] * 2
-
-
 def test_a_task_that_is_called_directly_is_a_part_of_its_caller(recorder: Recorder, app: Any) -> None:
     app.tasks["outer"].delay()
     work_off(app)
@@ -130,12 +121,6 @@ def test_a_failure_and_a_timeout_show(recorder: Recorder, app: Any) -> None:
     assert dict(failed.logs[0][1])["error.kind"] == "LookupError"
     assert dict(late.tags)["outcome"] == "timed_out"
     assert not late.failed
-
-
-def test_a_task_that_cannot_be_sent_shows(recorder: Recorder, app: Any) -> None:
-    with pytest.raises(EncodeError):
-        app.send_task("price", (object(),))
-    assert trees(recorder) == f"{SENT} FAILED"
 
 
 def test_taken_back_it_records_nothing(recorder: Recorder, app: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -15,7 +13,6 @@ from kit.real.rabbitmq import RabbitMQ
 from kit.real.redis import Redis
 from record.recorded import Recorder
 from swagent import local_span
-from swagent.instrument import uninstrument
 from swagent.record.trace.model import Layer, SpanRecord
 
 from .joins import check_attempts, joins
@@ -79,9 +76,6 @@ class Shop:
 
     def expected(self) -> None:
         raise KeyError("sold out")
-
-    def outer(self) -> None:
-        self.actors["price"].send(3)
 
     def send(self, name: str, *args: Any, **options: Any) -> Any:
         return self.actors[name].send_with_options(args=args, **options)
@@ -211,13 +205,6 @@ def test_a_message_that_waits_says_nothing_of_the_way(recorder: Recorder, shop: 
     assert "transmission.latency" not in dict(recorder.segments[1].spans[-1].tags)
 
 
-def test_a_message_of_an_actor_joins_its_trace(recorder: Recorder, shop: Shop) -> None:
-    shop.send("outer")
-    work_off(recorder, shop.broker, 3)
-    assert joins(recorder) == ["dramatiq/outer <- dramatiq/outer", "dramatiq/price <- dramatiq/price"]
-    assert len({segment.trace_id for segment in recorder.segments}) == 1
-
-
 def test_the_application_s_message_stays_as_it_is(recorder: Recorder, shop: Shop) -> None:
     message = shop.actors["price"].message(2)
     before = message.asdict()
@@ -248,12 +235,6 @@ def test_what_carries_the_context_is_hidden_from_an_actor_and_from_middleware(re
     assert seen == [{}, {}, {}, {}]
 
 
-def test_a_message_that_cannot_be_sent_shows(recorder: Recorder, shop: Shop) -> None:
-    with pytest.raises(TypeError):
-        shop.send("price", object())
-    assert [span.failed for span in recorder.only.spans] == [True]
-
-
 def test_a_broker_of_the_application_s_own_is_recorded_once(recorder: Recorder) -> None:
     class Own(stub.StubBroker):  # type: ignore[misc]
         def enqueue(self, message: Any, *, delay: Any = None) -> Any:
@@ -261,32 +242,3 @@ def test_a_broker_of_the_application_s_own_is_recorded_once(recorder: Recorder) 
 
     Shop(Own(middleware=[])).send("price", 2)
     assert recorder.names == [["dramatiq/price"]]
-
-
-async def _await(done: threading.Event) -> None:
-    with local_span("work"):
-        await asyncio.sleep(0)
-    done.set()
-
-
-def test_an_actor_may_be_a_coroutine_function(recorder: Recorder) -> None:
-    pytest.importorskip("dramatiq.asyncio")
-    done = threading.Event()
-    broker = stub.StubBroker(middleware=[middleware.AsyncIO()])
-
-    async def price() -> None:
-        await _await(done)
-
-    with local_span("job"):
-        dramatiq.actor(price, broker=broker).send()
-    work_off(recorder, broker, 2)
-    assert done.is_set()
-    assert recorder.names[1] == ["dramatiq/price", "work"]
-
-
-def test_taken_back_it_records_nothing(recorder: Recorder, shop: Shop) -> None:
-    uninstrument("dramatiq")
-    shop.send("price", 2)
-    assert b"sw8" not in shop.broker.queues["default"].queue[0]
-    work_off(recorder, shop.broker, 1)
-    assert recorder.names == [["work"]]

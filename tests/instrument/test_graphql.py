@@ -108,17 +108,6 @@ async def test_what_is_awaited_is_within_the_operation(recorder: Recorder) -> No
 
 
 @on_asyncio
-async def test_operations_at_a_time_are_beside_each_other(recorder: Recorder) -> None:
-    documents = [graphql.parse(f'query {name} {{ stock(of: "lamp") }}') for name in ("First", "Second")]
-    with request():
-        await asyncio.gather(*[graphql.execute(core, each) for each in documents])
-    kind = "graphql.operation.type=query graphql.operation.name"
-    assert trees(recorder) == f"Entry POST:/graphql {kind}=First\n" + "\n".join(
-        f"  Local GraphQL/query/{name} PYTHON/UNKNOWN {kind}={name}\n    Local count" for name in ("First", "Second")
-    )
-
-
-@on_asyncio
 @pytest.mark.parametrize("field", ["broken", "late"])
 async def test_an_answer_with_errors_has_failed(recorder: Recorder, field: str) -> None:
     with request():
@@ -173,13 +162,6 @@ def test_an_operation_without_a_name_and_one_of_several(recorder: Recorder) -> N
         schema.execute_sync("query A { price } query B { price }", operation_name="B")
     names = [name for name in recorder.only.names if name.startswith("GraphQL/")]
     assert names == ["GraphQL/query", "GraphQL/query/B"]
-
-
-def test_the_functions_of_graphql_core_are_recorded(recorder: Recorder) -> None:
-    with request():
-        assert graphql.graphql_sync(core, ORDERS).data == {"price": 3}
-        graphql.execute_sync(core, graphql.parse(ORDERS))
-    assert recorder.only.names.count("GraphQL/query/Orders") == 2
 
 
 # without the agent Python warns, too

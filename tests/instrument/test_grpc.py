@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from kit.servers import dead_address
-from record.recorded import Recorder, recording
+from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import settings
 from swagent.record.suppression import suppress_instrumentation
@@ -179,18 +179,6 @@ def test_an_ignored_method_is_not_recorded(recorder: Recorder, channel: Any, sto
         channel.unary_unary("/skywalking.v3.ManagementService/keepAlive")(b"")
     assert "sw8" not in stock.metadata[0]
     assert [each.names for each in recorder.segments] == [["look"]]
-
-
-@pytest.mark.parametrize("trusted", [True, False])
-def test_a_caller_with_a_traceparent_alone_shares_its_trace(trusted: bool, channel: Any) -> None:
-    trace_id = "0af7651916cd43dd8448eb211c80319c"
-    with recording(trust_incoming=trusted) as recorder:
-        token = suppress_instrumentation.set(True)
-        metadata = (("traceparent", f"00-{trace_id}-b7ad6b7169203331-01"),)
-        channel.unary_unary("/stock.Stock/Look")(b"lamp", metadata=metadata)
-        suppress_instrumentation.reset(token)
-        _, (served,) = wait_for_ends(recorder, 1)
-    assert (served.trace_id == trace_id) == trusted
 
 
 def test_a_call_inside_a_call_carries_the_outer_one(

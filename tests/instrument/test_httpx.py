@@ -49,16 +49,6 @@ def async_client(peer: Peer) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.MockTransport(peer.answer_async))
 
 
-async def test_a_call_of_the_async_client_too(recorder: Recorder, async_client: httpx.AsyncClient) -> None:
-    with local_span("job"):
-        await async_client.post("https://stock.test:8443/orders", json={"a": 1})
-    assert trees(recorder) == (
-        "Local job\n"
-        "  Exit /orders HTTPX/HTTP stock.test:8443 http.method=POST http.url=https://stock.test:8443/orders "
-        "http.status_code=200"
-    )
-
-
 async def test_a_timeout_shows_as_one(recorder: Recorder, async_client: httpx.AsyncClient) -> None:
     with anyio.move_on_after(0.01), local_span("job"):
         await async_client.get("http://stock.test/slow")
@@ -207,15 +197,3 @@ async def test_a_login_and_hooks_belong_to_their_call(
     await async_client.get("http://stock.test/orders", auth=Login())
     assert recorder.names == [["/orders", "hook", "hook"]]
     assert len(peer.requests) == 2
-
-
-async def test_calls_at_once_are_kept_apart(recorder: Recorder, async_client: httpx.AsyncClient, peer: Peer) -> None:
-    async def job(number: int) -> None:
-        with local_span(f"job {number}"):
-            await async_client.get(f"http://stock.test/part{number}")
-
-    async with anyio.create_task_group() as group:
-        for number in range(20):
-            group.start_soon(job, number)
-    assert sorted(recorder.names) == sorted([f"job {number}", f"/part{number}"] for number in range(20))
-    assert len({request.headers["sw8"] for request in peer.requests}) == 20

@@ -128,11 +128,3 @@ def test_a_job_in_another_process_records_the_spans_that_the_page_shows(tmp_path
         arrived.wait(lambda found: len(found.spans) == 2)
         recorded = outline(arrived.segments)
     compare(page, library, recorded, tree)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_example_compiles(page: Path) -> None:
-    found = library_pages.examples(page)
-    assert found
-    for library, code, _ in found:
-        compile(code, f"{page}: {library}", "exec")

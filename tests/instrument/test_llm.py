@@ -13,7 +13,7 @@ import pytest
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.instrument import instrument, uninstrument
-from swagent.record.trace.model import SpanKind, SpanRecord
+from swagent.record.trace.model import SpanRecord
 
 from .http_peer import HttpPeer, http_peer
 from .llm_peer import SECRET, Provider
@@ -224,39 +224,3 @@ def test_a_call_inside_a_call_has_no_span_of_its_own(recorder: Recorder, chats: 
         chats.chat.completions.create(**asked())
         assert len(list(chats.chat.completions.create(**asked(stream=True)))) == 4
     assert recorder.names == [["by hand"]]
-
-
-def counted(span: SpanRecord) -> dict[str, Any] | None:
-    """What SkyWalking's analysis of models makes of a span; None: nothing. What is missing counts as zero there."""
-    tags = dict(span.tags)
-    if span.kind is not SpanKind.EXIT or span.layer != _GEN_AI or not tags.get("gen_ai.response.model", "").strip():
-        return None
-    tokens = [int(tags.get(f"gen_ai.usage.{side}_tokens", 0)) for side in ("input", "output")]
-    first = int(tags.get("gen_ai.server.time_to_first_token", 0))
-    return {
-        "provider": tags["gen_ai.provider.name"],
-        "model": tags["gen_ai.response.model"],
-        "tokens": tokens,
-        "has first token": "gen_ai.server.time_to_first_token" in tags and first >= 0,
-        "succeeded": not span.failed,
-    }
-
-
-_GEN_AI = 7
-"""Of SpanLayer, since SkyWalking 10.4."""
-
-
-def test_skywalking_counts_each_call(recorder: Recorder, chats: Any, messages: Any) -> None:
-    chats.chat.completions.create(**asked())
-    list(chats.chat.completions.create(**asked(stream=True)))
-    with pytest.raises(openai.NotFoundError):
-        chats.chat.completions.create(**asked(model="none"))
-    list(messages.messages.create(**asked_claude(stream=True)))
-    found = [counted(segment.spans[0]) for segment in recorder.segments]
-    gpt = {"provider": "openai", "model": "gpt-17-2026", "tokens": [11, 7], "has first token": False, "succeeded": True}
-    assert found == [
-        gpt,
-        {**gpt, "has first token": True},
-        {**gpt, "model": "none", "tokens": [0, 0], "succeeded": False},
-        {**gpt, "provider": "anthropic", "model": "claude-17-2026", "has first token": True},
-    ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import isawaitable
 from typing import Any
 
 import aiomysql
@@ -46,7 +47,6 @@ BLOCKING = [
 NAMES = {"pymysql": "Mysql/PyMsql/", "MySQLdb": "Mysql/MysqlClient/"}
 COMPONENTS = {"pymysql": "PYMYSQL", "MySQLdb": "MYSQLCLIENT"}
 not_blocking = pytest.mark.parametrize("driver", [aiomysql, asyncmy], ids=["aiomysql", "asyncmy"])
-CALLS = ["execute INSERT", "executemany INSERT", "execute SELECT", "callproc CALL"]
 CREATE = (
     "CREATE TEMPORARY TABLE orders (id int PRIMARY KEY, item text)",
     "CREATE OR REPLACE PROCEDURE answer() SELECT 42",
@@ -75,48 +75,76 @@ def collected_by(span: SpanRecord) -> str:
     return _driver
 
 
-def _expected(name: str, component: str, address: str, calls: list[str]) -> list[str]:
-    at = f"{component}/DATABASE {address} db.type=Mysql db.instance=shop db.operation="
-    words = [call.split() for call in calls]
-    return ["Local job", *(f"  Exit {name}{method} {at}{operation}" for method, operation in words)]
-
-
 def _connect(driver: str, server: Mariadb) -> Any:
     return import_module(driver).connect(host="127.0.0.1", port=server.port, user="root", database="shop")
 
 
-@pytest.mark.parametrize("driver", BLOCKING)
-def test_every_call_is_one_span(driver: str, mariadb: Mariadb) -> None:
-    connection = _connect(driver, mariadb)
-    with connection.cursor() as cursor:
+async def _done(call: Any) -> Any:
+    """What a call gives, of a driver that blocks and of one that does not."""
+    return await call if isawaitable(call) else call
+
+
+@asynccontextmanager
+async def _opened(driver: Any, server: Mariadb) -> AsyncIterator[Any]:
+    """A connection by any of the drivers."""
+    if isinstance(driver, str):
+        connection = _connect(driver, server)
+    else:
+        connection = await driver.connect(host="127.0.0.1", port=server.port, user="root", db="shop")
+    yield connection
+    connection.close()
+
+
+def _cursors_of(driver: Any) -> Any:
+    return import_module(f"{driver if isinstance(driver, str) else driver.__name__}.cursors")
+
+
+every_driver = pytest.mark.parametrize(
+    "driver", [*BLOCKING, pytest.param(aiomysql, id="aiomysql"), pytest.param(asyncmy, id="asyncmy")]
+)
+
+
+@every_driver
+@on_asyncio
+async def test_every_call_is_one_span(driver: Any, mariadb: Mariadb) -> None:
+    async with _opened(driver, mariadb) as connection:
+        cursor = await _done(connection.cursor())
         for statement in CREATE:
-            cursor.execute(statement)
-        connection.commit()
+            await _done(cursor.execute(statement))
+        await _done(connection.commit())
         with recording() as recorder, local_span("job"):
-            cursor.execute("INSERT INTO orders VALUES (%s, %s)", (1, "a"))
-            cursor.executemany("INSERT INTO orders VALUES (%s, %s)", [(2, "b"), (3, "c")])
-            cursor.execute("SELECT id FROM orders ORDER BY id")
-            assert [row[0] for row in cursor.fetchall()] == [1, 2, 3]
-            cursor.callproc("answer")
-            while cursor.nextset():
+            await _done(cursor.execute("INSERT INTO orders VALUES (%s, %s)", (1, "a")))
+            await _done(cursor.executemany("INSERT INTO orders VALUES (%s, %s)", [(2, "b"), (3, "c")]))
+            await _done(cursor.execute("SELECT id FROM orders ORDER BY id"))
+            assert [row[0] for row in await _done(cursor.fetchall())] == [1, 2, 3]
+            await _done(cursor.callproc("answer"))
+            while await _done(cursor.nextset()):
                 pass
-            connection.commit()
-    connection.close()
-    assert trees(recorder, summaries=False).splitlines() == _expected(
-        NAMES[driver], COMPONENTS[driver], mariadb.address, CALLS
-    )
+            await _done(connection.commit())
+    at = f"{COMPONENTS.get(driver, 'PYMYSQL')}/DATABASE {mariadb.address} db.type=Mysql db.instance=shop db.operation="
+    calls = ["execute INSERT", "executemany INSERT", "execute SELECT", "callproc CALL"]
+    name = NAMES.get(driver, "Mysql/PyMsql/")
+    expected = [f"  Exit {name}{method} {at}{operation}" for method, operation in map(str.split, calls)]
+    assert trees(recorder, summaries=False).splitlines() == ["Local job", *expected]
 
 
-@pytest.mark.parametrize("driver", BLOCKING)
-def test_unbuffered_and_other_cursors_too(driver: str, mariadb: Mariadb) -> None:
-    connection, cursors = _connect(driver, mariadb), import_module(f"{driver}.cursors")
-    with recording() as recorder:
-        for chosen in (cursors.SSCursor, cursors.DictCursor, cursors.SSDictCursor):
-            with connection.cursor(chosen) as cursor:
-                cursor.execute("SELECT 1 AS id")
-                assert list(cursor.fetchall()) in ([(1,)], [{"id": 1}])
-    connection.close()
-    assert recorder.names == [[NAMES[driver] + "execute"]] * 3
+@every_driver
+@on_asyncio
+async def test_unbuffered_and_other_cursors_too(driver: Any, mariadb: Mariadb) -> None:
+    async with _opened(driver, mariadb) as connection:
+        cursors = _cursors_of(driver)
+        classes = cursors.SSCursor, cursors.DictCursor, cursors.SSDictCursor
+        calls = [(chosen, partial(connection.cursor, chosen)) for chosen in classes]
+        if driver is asyncmy:  # the others have another name for it, or none
+            calls += [(chosen, partial(connection.cursor, cursor=chosen)) for chosen in classes]
+        with recording() as recorder:
+            for chosen, make in calls:
+                cursor = await _done(make())
+                assert isinstance(cursor, chosen)
+                await _done(cursor.execute("SELECT %s AS id", (1,)))
+                assert list(await _done(cursor.fetchall())) in ([(1,)], [{"id": 1}])
+                await _done(cursor.close())
+    assert recorder.names == [[NAMES.get(driver, "Mysql/PyMsql/") + "execute"]] * len(calls)
 
 
 @pytest.mark.parametrize("driver", BLOCKING)
@@ -142,74 +170,10 @@ def test_an_error_shows_without_values(driver: str, statement: str, code: str, m
     assert log["message"].endswith(" …")
 
 
-def test_a_closed_cursor_fails_as_ever(mariadb: Mariadb, caplog: pytest.LogCaptureFixture) -> None:
-    connection = _connect("pymysql", mariadb)
-    cursor = connection.cursor()
-    cursor.close()
-    with recording() as recorder, pytest.raises(pymysql.ProgrammingError, match="Cursor closed"):
-        cursor.execute("SELECT 1")
-    connection.close()
-    # what other tests left behind may have its say meanwhile, in threads of its own
-    found = [record for record in caplog.records if record.thread == threading.get_ident()]
-    assert (recorder.segments, found) == ([], [])
-
-
-@pytest.fixture
-async def connect(mariadb: Mariadb, driver: Any) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
-    opened: list[Any] = []
-
-    async def connect() -> Any:
-        place = {"host": "127.0.0.1", "port": mariadb.port, "user": "root", "db": "shop"}
-        opened.append(await driver.connect(**place))
-        return opened[-1]
-
-    yield connect
-    for each in opened:
-        each.close()
-
-
 @not_blocking
 @on_asyncio
-async def test_every_call_is_one_span_without_blocking(driver: Any, connect: Any, mariadb: Mariadb) -> None:
-    connection = await connect()
-    async with connection.cursor() as cursor:
-        for statement in CREATE:
-            await cursor.execute(statement)
-        await connection.commit()
-        with recording() as recorder, local_span("job"):
-            await cursor.execute("INSERT INTO orders VALUES (%s, %s)", (1, "a"))
-            await cursor.executemany("INSERT INTO orders VALUES (%s, %s)", [(2, "b"), (3, "c")])
-            await cursor.execute("SELECT id FROM orders ORDER BY id")
-            assert [row[0] for row in await cursor.fetchall()] == [1, 2, 3]
-            await cursor.callproc("answer")
-            await connection.commit()
-    assert trees(recorder, summaries=False).splitlines() == _expected(
-        "Mysql/PyMsql/", "PYMYSQL", mariadb.address, CALLS
-    )
-
-
-@not_blocking
-@on_asyncio
-async def test_unbuffered_and_other_cursors_too_without_blocking(driver: Any, connect: Any) -> None:
-    connection, cursors = await connect(), import_module(f"{driver.__name__}.cursors")
-    classes = cursors.SSCursor, cursors.DictCursor, cursors.SSDictCursor
-    calls = [(chosen, partial(connection.cursor, chosen)) for chosen in classes]
-    if driver is asyncmy:  # aiomysql has no name for it
-        calls += [(chosen, partial(connection.cursor, cursor=chosen)) for chosen in classes]
-    with recording() as recorder:
-        for chosen, make in calls:
-            async with make() as cursor:
-                assert isinstance(cursor, chosen)
-                await cursor.execute("SELECT %s AS id", (1,))
-                assert list(await cursor.fetchall()) in ([(1,)], [{"id": 1}])
-    assert recorder.names == [["Mysql/PyMsql/execute"]] * len(calls)
-
-
-@not_blocking
-@on_asyncio
-async def test_an_error_and_a_cancellation_show(driver: Any, connect: Any) -> None:
-    connection = await connect()
-    async with connection.cursor() as cursor:
+async def test_an_error_and_a_cancellation_show(driver: Any, mariadb: Mariadb) -> None:
+    async with _opened(driver, mariadb) as connection, connection.cursor() as cursor:
         with recording() as recorder:
             with pytest.raises(driver.errors.ProgrammingError if driver is asyncmy else pymysql.err.ProgrammingError):
                 await cursor.execute("SELECT * FROM nowhere")
@@ -231,12 +195,13 @@ def test_asyncmys_unbuffered_cursor_stays_what_it_is() -> None:
 
 @pytest.mark.parametrize("driver", [asyncmy], ids=["asyncmy"])
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_nothing_else_can_be_set_on_asyncmys_cursor(connect: Any) -> None:
-    cursor = (await connect()).cursor()
-    assert not hasattr(cursor, "__dict__")
-    assert not hasattr(cursor, "__slots__")
-    with pytest.raises(AttributeError):
-        cursor.typo = 1
+async def test_nothing_else_can_be_set_on_asyncmys_cursor(driver: Any, mariadb: Mariadb) -> None:
+    async with _opened(driver, mariadb) as connection:
+        cursor = connection.cursor()
+        assert not hasattr(cursor, "__dict__")
+        assert not hasattr(cursor, "__slots__")
+        with pytest.raises(AttributeError):
+            cursor.typo = 1
 
 
 @pytest.mark.parametrize("driver", BLOCKING)

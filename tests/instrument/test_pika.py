@@ -11,7 +11,7 @@ import pytest
 
 from kit.real.rabbitmq import RabbitMQ
 from record.recorded import Recorder
-from swagent import current_span, exit_span, local_span
+from swagent import current_span, local_span
 
 from .joins import joins
 from .rabbitmq_traces import NAME, both, work
@@ -88,17 +88,6 @@ def test_messages_are_shown(recorder: Recorder, channel: Any, watcher: Watcher) 
     assert not any(span.failed for segment in recorder.segments for span in segment.spans)
 
 
-def test_a_callback_that_fails_shows(recorder: Recorder, channel: Any, queue: str) -> None:
-    def on_message(*_: Any) -> None:
-        raise LookupError("no such order")
-
-    send(channel)
-    channel.basic_consume(queue, on_message, auto_ack=True)
-    with pytest.raises(LookupError):
-        channel.start_consuming()
-    assert recorder.span(f"{NAME}/Consumer").failed
-
-
 def test_a_generator_s_message_has_its_span_until_the_next(
     recorder: Recorder, rabbitmq: RabbitMQ, channel: Any, queue: str
 ) -> None:
@@ -142,16 +131,6 @@ def test_a_message_without_a_queue_fails(recorder: Recorder, channel: Any) -> No
     with pytest.raises(pika.exceptions.UnroutableError):
         channel.basic_publish("", "nowhere", b"1", mandatory=True)
     assert recorder.span("RabbitMQ/Topic//Queue/nowhere/Producer").failed
-
-
-def test_headers_of_the_application_stay(recorder: Recorder, channel: Any, queue: str) -> None:
-    with exit_span("by hand", "queue.test:5672"):
-        channel.basic_publish("shop", "orders.new", b"1", pika.BasicProperties(headers={"sw8": "mine"}))
-        channel.basic_publish("shop", "orders.new", b"1")
-    headers = [properties.headers for _, properties, _ in (channel.basic_get(queue, auto_ack=True) for _ in range(2))]
-    assert headers[0] == {"sw8": "mine"}
-    channel.basic_get(queue)
-    assert joins(recorder) == [f"{NAME}/Consumer <- by hand"]
 
 
 def test_a_channel_of_asyncio(recorder: Recorder, rabbitmq: RabbitMQ) -> None:

@@ -83,18 +83,6 @@ def test_classes_of_the_application_stay_what_they_are(place: dict[str, Any]) ->
     assert recorder.names == [[NAME + "execute"]] * 4
 
 
-def test_a_pool_hands_out_what_records(place: dict[str, Any]) -> None:
-    pool = psycopg2.pool.SimpleConnectionPool(1, 2, **place)
-    connection = pool.getconn()
-    with recording() as recorder, connection.cursor() as cursor:
-        psycopg2.extras.register_default_jsonb(connection)
-        cursor.execute("""SELECT '{"a": 1}'::jsonb""")
-        assert cursor.fetchone() == ({"a": 1},)
-    pool.putconn(connection)
-    pool.closeall()
-    assert recorder.names == [[NAME + "execute"]]
-
-
 def test_an_error_shows_without_values(connection: Any) -> None:
     with recording() as recorder, connection.cursor() as cursor, pytest.raises(psycopg2.IntegrityError):
         cursor.execute("INSERT INTO orders VALUES (1, 'a'), (1, 'b')")

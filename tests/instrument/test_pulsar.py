@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from record.recorded import Recorder
-from swagent import current_span, exit_span, local_span
+from swagent import current_span, local_span
 from swagent.record.suppression import suppress_instrumentation
 
 from .joins import joins
@@ -164,19 +164,6 @@ def test_a_failure_shows(recorder: Recorder, client: Any) -> None:
     with pytest.raises(RuntimeError):
         client.create_producer("orders").send(b"refused")
     assert trees(recorder) == f"{SENT} FAILED"
-
-
-def test_properties_of_the_application_stay(recorder: Recorder, client: Any, below: Below) -> None:
-    producer = client.create_producer("orders")
-    with exit_span("by hand", "pulsar.test:6650"):
-        producer.send(b"1", {"sw8": "mine"})
-        producer.send(b"1")
-    assert below.messages[0].properties() == {"sw8": "mine"}
-    consumer = make_consumer(client)
-    for _ in range(2):
-        consumer.receive()
-    consumer.close()
-    assert joins(recorder) == [f"{NAME}/Consumer <- by hand"]
 
 
 def test_a_listener_s_message_has_its_span_while_it_is_worked_on(

@@ -96,10 +96,3 @@ def test_it_needs_no_instrumentation_of_urllib3(
         uninstrument("urllib3")
     assert recorder.names == [["/moved"]]
     assert [carrier and carrier.address for carrier in server.carriers] == [server.address, server.moved_address]
-
-
-def test_a_request_that_cannot_be_sent_raises_as_ever(recorder: Recorder, session: requests.Session) -> None:
-    with pytest.raises(requests.exceptions.InvalidSchema):
-        session.get("nothing://stock")
-    with pytest.raises(ValueError, match="PreparedRequest"):
-        session.send(requests.Request("GET", "http://stock"))  # type: ignore[arg-type]

@@ -130,13 +130,6 @@ def test_a_job_that_was_to_wait_keeps_its_trace(recorder: Recorder, queue: Any) 
     assert "transmission.latency" not in dict(span.tags)
 
 
-def test_many_jobs_at_once_are_kept_apart(recorder: Recorder, queue: Any) -> None:
-    data = [rq.Queue.prepare_data("instrument.rq_jobs.price", (number,)) for number in range(3)]
-    queue.enqueue_many(data)
-    work_off(queue)
-    assert joins(recorder) == [f"{NAME}.price <- {NAME}.price"] * 3
-
-
 def test_a_queue_that_works_at_once_is_a_part_of_its_caller(recorder: Recorder, connection: Any) -> None:
     queue = rq.Queue("orders", connection=connection, is_async=False)
     with local_span("job"):
@@ -197,15 +190,6 @@ def test_a_job_of_an_unknown_function_has_its_queue_s_name(recorder: Recorder, d
     decoding.enqueue_job(refetched(decoding, job))
     assert shown(recorder).startswith("Exit rq/orders REDIS/MQ")
     assert "decoding" not in shown(recorder)
-
-
-def test_taken_back_it_records_nothing(recorder: Recorder, queue: Any) -> None:
-    uninstrument("rq", "redis")
-    job = queue.enqueue("instrument.rq_jobs.price", 2)
-    assert b"swagent" not in queue.connection.hgetall(job.key)
-    work_off(queue)
-    assert jobs_in(recorder) == []
-    assert recorder.names[-1] == ["work"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="its worker forks")

@@ -6,7 +6,6 @@ import _sqlite3
 import _thread
 import abc
 import asyncio
-import copy
 import pickle
 import sqlite3
 import threading
@@ -63,18 +62,6 @@ def test_a_query_is_one_span(connection: sqlite3.Connection, recorder: Recorder)
         f"  Exit SQLite/sqlite3/execute {at}SELECT\n"
         f"  Exit SQLite/sqlite3/executescript {at}DELETE"
     )
-
-
-def test_a_class_that_has_connect_connects(file: Path, recorder: Recorder) -> None:
-    """A class binds no built-in function."""
-
-    class Store:
-        connect: Any = sqlite3.connect
-
-    with local_span("job"), closing(Store().connect(file)) as connection:
-        connection.execute("SELECT 1")
-    assert "SQLite/sqlite3/execute" in trees(recorder, summaries=False)
-    assert copy.deepcopy(sqlite3.connect) is sqlite3.dbapi2.connect is sqlite3.connect
 
 
 class Where:
@@ -174,58 +161,6 @@ def test_a_failure_shows_without_values(
 
 class Quiet(sqlite3.Connection):
     """A connection of the application's own."""
-
-    def cursor(self, factory: Any = None) -> Any:
-        return super().cursor(factory or Loud)
-
-
-class Loud(sqlite3.Cursor):
-    """And its cursor."""
-
-    def loud(self) -> str:
-        return str(self.fetchone()[0]).upper()
-
-
-@pytest.mark.filterwarnings("ignore:Passing more than 1 positional argument:DeprecationWarning")
-@pytest.mark.parametrize(
-    ("method", "arguments", "named"),
-    [
-        *((method, (), {}) for method in ("execute", "executemany", "executescript")),
-        ("execute", ("SELECT 1", (), 1), {}),
-        ("executemany", ("SELECT 1",), {}),
-        ("executescript", ("SELECT 1", ()), {}),
-        ("cursor", (None,), {}),
-        ("cursor", ([],), {}),
-        ("cursor", (), {"no_such": 1}),
-    ],
-)
-def test_a_wrong_call_of_a_connection_fails_as_the_modules_own(
-    connection: sqlite3.Connection, method: str, arguments: tuple[Any, ...], named: dict[str, Any]
-) -> None:
-    with pytest.raises((TypeError, sqlite3.ProgrammingError)) as raised:
-        getattr(connection, method)(*arguments, **named)
-    with closing(_sqlite3.connect(":memory:")) as own, pytest.raises(type(raised.value)) as expected:
-        getattr(own, method)(*arguments, **named)
-    assert str(raised.value) == str(expected.value)
-
-
-def test_classes_of_the_application_stay_what_they_are(recorder: Recorder) -> None:
-    for connection in (
-        sqlite3.connect(":memory:", factory=Quiet),
-        sqlite3.connect(":memory:", 5.0, 0, None, True, Quiet),
-    ):
-        assert isinstance(connection, Quiet)
-        assert repr(type(connection)) == repr(Quiet)
-        cursor = connection.cursor()
-        assert isinstance(cursor, Loud)
-        cursor.execute("SELECT 'a'")
-        assert cursor.loud() == "A"
-        assert type(connection.cursor(sqlite3.Cursor)).__name__ == "Cursor"
-        connection.close()
-    made = sqlite3.connect(":memory:", factory=lambda *args, **kwargs: sqlite3.Connection(*args, **kwargs))  # type: ignore[call-overload]
-    made.execute("SELECT 1")
-    made.close()
-    assert recorder.names == [["SQLite/sqlite3/execute"]] * 3
 
 
 def test_connections_and_cursors_are_of_the_modules_classes() -> None:
@@ -329,14 +264,6 @@ async def test_aiosqlite_is_recorded_in_its_thread_below_who_calls(file: Path, r
     assert sorted(recorder.names) == sorted(
         [*([f"job {number}", "SQLite/sqlite3/execute"] for number in range(20)), ["by hand"]]
     )
-
-
-@on_asyncio
-async def test_a_failure_of_aiosqlite_shows(recorder: Recorder) -> None:
-    async with aiosqlite.connect(":memory:") as connection:
-        with pytest.raises(sqlite3.OperationalError):
-            await connection.execute("SELECT * FROM nowhere")
-    assert trees(recorder, summaries=False).endswith("db.operation=SELECT FAILED")
 
 
 def test_a_failure_shows_which_line_of_the_application_failed(

@@ -237,18 +237,6 @@ def test_a_failed_send_of_confluent_kafka_shows(recorder: Recorder, kafka: Kafka
     assert recorder.span(f"Kafka/{topic}/Producer").failed
 
 
-def test_a_delivery_that_fails_follows_its_send(recorder: Recorder, topic: str) -> None:
-    with dead_address() as address:
-        producer = confluent.Producer({"bootstrap.servers": address, "message.timeout.ms": 100, "log_level": 0})
-        with local_span("job"):
-            producer.produce(topic, b"1")
-        assert producer.flush(_SECONDS) == 0
-    assert joins(recorder) == [f"Kafka/{topic}/Delivery <- Kafka/{topic}/Producer"]
-    delivery = recorder.span(f"Kafka/{topic}/Delivery")
-    assert delivery.failed
-    assert dict(delivery.logs[0][1])["error.kind"] == "KafkaError"
-
-
 @pytest.mark.parametrize("kind", ["Producer", "SerializingProducer"])
 def test_the_report_of_deliveries_in_a_producer_s_settings_is_called(
     recorder: Recorder, kafka: Kafka, topic: str, kind: str
@@ -277,12 +265,6 @@ def test_the_report_in_the_settings_hears_of_a_delivery_that_fails(recorder: Rec
         assert producer.flush(_SECONDS) == 0
     assert said == ["_MSG_TIMED_OUT"]
     assert recorder.span(f"Kafka/{topic}/Delivery").failed
-
-
-def test_the_classes_that_take_the_originals_places_are_as_those(kafka: Kafka) -> None:
-    producer = confluent.SerializingProducer({"bootstrap.servers": kafka.address})
-    assert isinstance(producer, confluent.Producer)
-    assert (confluent.Producer.__name__, confluent.Producer.__module__) == ("Producer", "cimpl")
 
 
 def test_nothing_else_can_be_set_on_an_instance_of_such_a_class() -> None:

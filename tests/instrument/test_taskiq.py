@@ -10,8 +10,7 @@ import pytest
 
 from kit.real.redis import Redis
 from record.recorded import Recorder
-from swagent import exit_span, local_span
-from swagent.instrument import uninstrument
+from swagent import local_span
 
 from .joins import check_attempts, joins
 from .loops import anyio_backend  # noqa: F401
@@ -147,12 +146,6 @@ async def test_through_a_real_redis(recorder: Recorder, redis_broker: Any, redis
     assert joins(recorder) == ["taskiq/price <- taskiq/price"]
 
 
-async def test_a_plain_function_runs_below_its_task(recorder: Recorder, broker: Any) -> None:
-    await send(broker, "sync", 2)
-    await broker.work_off()
-    assert recorder.names[1] == ["taskiq/sync", "work"]
-
-
 @pytest.mark.parametrize("in_place", [False, True])
 async def test_the_broker_in_memory_works_below_no_call(in_place: bool, recorder: Recorder) -> None:
     broker = with_tasks(taskiq.InMemoryBroker(await_inplace=in_place))
@@ -211,12 +204,6 @@ async def test_how_a_task_ended_shows(
     }.get(name, [])  # fmt: skip
 
 
-async def test_a_task_of_a_task_joins_its_trace(recorder: Recorder, broker: Any) -> None:
-    await send(broker, "outer")
-    await broker.work_off()
-    assert joins(recorder) == ["taskiq/outer <- taskiq/outer", "taskiq/price <- taskiq/price"]
-
-
 async def test_a_task_that_is_to_wait_says_nothing_of_the_way(recorder: Recorder, broker: Any) -> None:
     await send(broker, "price", 2, delay=1)
     await broker.work_off()
@@ -229,24 +216,3 @@ async def test_labels_of_the_application_s_own_stay(recorder: Recorder, broker: 
     assert (message.labels["sw8"], message.labels["tenant"]) == ("mine", "acme")
     await broker.work_off()
     assert joins(recorder) == []
-
-
-async def test_a_call_inside_a_call_carries_the_outer_one(recorder: Recorder, broker: Any) -> None:
-    with exit_span("by hand", "queue.test:1"):
-        await send(broker, "price", 2)
-    await broker.work_off()
-    assert joins(recorder) == ["taskiq/price <- by hand"]
-
-
-async def test_a_task_that_cannot_be_sent_shows(recorder: Recorder, broker: Any) -> None:
-    with pytest.raises(taskiq.SendTaskError):
-        await send(broker, "price", object())
-    assert trees(recorder) == f"{SENT} FAILED"
-
-
-async def test_taken_back_it_records_nothing(recorder: Recorder, broker: Any) -> None:
-    uninstrument("taskiq")
-    await send(broker, "price", 2)
-    assert b"sw8" not in broker.waiting[0]
-    await broker.work_off()
-    assert recorder.names == [["work"]]
