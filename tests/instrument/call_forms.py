@@ -95,26 +95,6 @@ def forms_of(signature: Signature, value: Callable[[str], Any], colliding: Itera
         yield Form(all_by_position, {**only_by_name, **{name: value(name) for name in more}})
 
 
-def wrong_forms_of(signature: Signature, value: Callable[[str], Any]) -> Iterator[Form]:
-    """Calls that a function refuses: with too few arguments, too many, and with one that it does not know."""
-    parameters = list(signature.parameters.values())
-    kinds = {each.kind for each in parameters}
-    by_position = tuple(value(each.name) for each in parameters if each.kind in _BY_POSITION)
-    only_by_name = {
-        each.name: value(each.name) for each in parameters if each.kind is Parameter.KEYWORD_ONLY and _is_required(each)
-    }
-    needed = [each for each in parameters if _is_required(each) and each.kind in _BY_POSITION]
-    if len(needed) > 1:
-        yield Form(by_position[:1], only_by_name)
-    if Parameter.VAR_POSITIONAL not in kinds:
-        yield Form((*by_position, value("one too many")), only_by_name)
-    if Parameter.VAR_KEYWORD not in kinds:
-        yield Form(by_position, {**only_by_name, "unheard_of": value("unheard_of")})
-    twice = next((each.name for each in parameters[1:] if each.kind is Parameter.POSITIONAL_OR_KEYWORD), None)
-    if twice is not None:
-        yield Form(by_position, {**only_by_name, twice: value(twice)})
-
-
 def _is_required(parameter: Parameter) -> bool:
     is_one = parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     return is_one and parameter.default is Parameter.empty

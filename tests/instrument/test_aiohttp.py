@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -72,14 +71,6 @@ async def test_a_streamed_body_belongs_to_the_call_and_what_is_done_meanwhile_do
             assert await response.read() == b"halfhalf"
     assert [recorder.parent_of(name) for name in ("/stream", "work")] == ["job", "job"]
     assert recorder.span("work").end_time <= recorder.span("/stream").end_time
-
-
-@pytest.mark.parametrize("raises", [False, True], ids=["answered", "raised"])
-async def test_a_status_of_an_error_shows(raises: bool, recorder: Recorder, server: HttpServer) -> None:
-    async with aiohttp.ClientSession(raise_for_status=raises) as session:
-        with suppress(aiohttp.ClientResponseError):
-            await (await session.get(f"{server.url}/missing")).read()
-    assert trees(recorder).endswith("http.status_code=404 FAILED")
 
 
 async def test_a_body_that_ends_too_early_failed(

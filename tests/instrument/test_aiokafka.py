@@ -29,7 +29,6 @@ batch = pytest.importorskip("aiokafka.record.default_records")
 pytestmark = pytest.mark.anyio
 INSTRUMENTED = ("aiokafka",)
 AGAINST = "a real Kafka"
-LATENCY = "transmission.latency=…"
 BROKER = "a.test:9092;b.test:9092"
 real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -270,32 +269,6 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 class TestThroughARealBroker:
     pytestmark = real_broker
-
-    async def test_each_message_joins_its_producer_s_trace(
-        self, recorder: Recorder, kafka: Kafka, producer: Any, topic: str
-    ) -> None:
-        for number in range(2):
-            with local_span(f"job {number}"):
-                await producer.send_and_wait(topic, b"%d" % number, headers=[("tenant", b"acme")])
-        count = 0
-        async with _consumer(kafka, topic) as consumer:
-            async for message in consumer:
-                assert message.headers[0] == ("tenant", b"acme")
-                with local_span(f"work {count}"):
-                    count += 1
-                if count == 2:
-                    break
-        broker = f"mq.broker={kafka.address} mq.topic={topic}"
-        assert trees(recorder) == "\n".join([
-            *(f"Local job {number}\n  Exit Kafka/{topic}/Producer KAFKA_PRODUCER/MQ {kafka.address} {broker}"
-              for number in range(2)),
-            *(f"Entry Kafka/{topic}/Consumer/{topic} KAFKA_CONSUMER/MQ {broker} {LATENCY}\n  Local work {number}"
-              for number in range(2)),
-        ])  # fmt: skip
-        assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- Kafka/{topic}/Producer"] * 2
-        assert [segment.trace_id for segment in recorder.segments[2:]] == [
-            segment.trace_id for segment in recorder.segments[:2]
-        ]
 
     async def test_a_batch_that_is_sent_at_once_carries_what_was_active_as_it_was_written(
         self, recorder: Recorder, kafka: Kafka, producer: Any, topic: str

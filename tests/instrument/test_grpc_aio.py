@@ -204,17 +204,6 @@ async def _await(call: Any) -> bytes:
     return answer
 
 
-async def test_interceptors_of_the_application_stay(recorder: Recorder, target: str, stock: Stock) -> None:
-    class Own(grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[misc]
-        async def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
-            return await continuation(details, request + b"!")
-
-    async with grpc.aio.insecure_channel(target, interceptors=[Own()]) as channel:
-        assert await channel.unary_unary("/stock.Stock/Look")(b"lamp") == b"lamp!"
-    called, _ = await both_ends(recorder, 2)
-    assert [each.names for each in called] == [["/stock.Stock/Look"]]
-
-
 async def test_a_call_inside_a_call_carries_the_outer_one(
     recorder: Recorder, channel: Any, target: str, stock: Stock
 ) -> None:

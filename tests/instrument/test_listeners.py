@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import aiohttp
 import httpx
 import pytest
 import redis
@@ -80,16 +79,6 @@ def test_a_listener_that_fails_is_no_error_of_the_call_and_is_logged_once(
     assert recorder.names == [["job", "/orders"]] * 3
     assert not any(span.failed for segment in recorder.segments for span in segment.spans)
     assert [record.getMessage().split()[0] for record in caplog.records] == ["on_request", "on_response"]
-
-
-@on_asyncio
-async def test_aiohttp_shows_each_request_of_a_call(recorder: Recorder, server: HttpServer, seen: Seen) -> None:
-    with listening("aiohttp", on_request=seen.on_request, on_response=seen.on_response), local_span("job"):
-        async with aiohttp.ClientSession() as session, session.get(f"{server.url}/moved") as response:
-            await response.read()
-    assert [each.url.path for each in seen.requests] == ["/moved", "/orders/17"]
-    assert seen.responses == [response]
-    assert tags_of(recorder, "/moved")["shop.sent"] == "/moved"
 
 
 @pytest.mark.e2e

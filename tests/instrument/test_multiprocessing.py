@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from record.recorded import Recorder, recording
-from swagent import capture, current_trace_id, entry_span, get_correlation, local_span, put_correlation
+from swagent import current_trace_id, entry_span, get_correlation, local_span, put_correlation
 from swagent.instrument.libraries.processes.process_job import SENT, begin_job, sent_with_job
 from swagent.instrument.libraries.processes.process_worker import ExecutorWorker, PoolWorker, begin_work
 from swagent.record.suppression import suppress_instrumentation
@@ -357,22 +357,6 @@ def test_nothing_is_recorded_in_a_job_whose_caller_is_not_recorded(like: AsPool)
     finally:
         tracers.uninstall(recorder.tracer)
     assert recorder.names == [["inside"]]
-
-
-def test_a_job_that_a_carried_thread_hands_over_belongs_to_the_trace(like: AsPool, recorder: Recorder) -> None:
-    with entry_span("request") as request:
-        snapshot = capture()
-
-    def hand_over() -> None:
-        with snapshot:
-            like.pool.apply_async(work, (1,))
-
-    thread = threading.Thread(target=hand_over)
-    thread.start()
-    thread.join()
-    like.send()
-    like.work()
-    assert recorder.of("work").trace_id == request.trace_id
 
 
 def test_where_no_agent_runs_and_in_its_own_work_nothing_is_sent_and_nothing_begins() -> None:

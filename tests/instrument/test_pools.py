@@ -220,16 +220,6 @@ def test_a_wait_that_is_given_up_has_failed(tmp_path: Path, recorder: Recorder) 
     engine.dispose()
 
 
-def test_engines_take_all_their_options(tmp_path: Path) -> None:
-    # SQLAlchemy asks the code of the constructors for the names
-    options = {"echo": False, "hide_parameters": True, "logging_name": "shop", "execution_options": {"shop": 1}}
-    for_pools = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 1.0, "pool_recycle": 60, "pool_use_lifo": True}
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", **options, **for_pools)
-    with engine.connect() as connection:
-        assert connection.exec_driver_sql("SELECT 1").scalar() == 1
-    engine.dispose()
-
-
 def test_a_pool_without_an_engine_has_the_librarys_name(recorder: Recorder) -> None:
     connect: Any = partial(sqlite3.connect, ":memory:")
     pool = sa.pool.QueuePool(connect, pool_size=1, max_overflow=0, timeout=0.01)

@@ -23,7 +23,6 @@ _PATHS = ("tests", ".", "transports", "proto_gen")
 _ASAN = "SWAGENT_TESTS_ASAN"
 _BEFORE = 12
 _WIDEST = 300
-_NEAR = 150
 
 
 @dataclass
@@ -48,35 +47,36 @@ def compare(
     *,
     python: str = sys.executable,
     clock: Path | None = None,
-    others: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
 ) -> Comparison:
     """Run the cases twice.
 
     :param natives: the setting of each process
     :param clock: the library of the clock; left out, it is built
-    :param others: more variables of each process
     """
     with tempfile.TemporaryDirectory() as folder:
         library = clock or build(Path(folder))
-        environs = [_environ(native, library, more) for native, more in zip(natives, others, strict=True)]
+        environs = [_environ(native, library) for native in natives]
         command = [python, "-m", "native.worker", "--loop", loop, "--seed", str(seed), "--count", str(count)]
         with _running(command, environs[0]) as one, _running(command, environs[1]) as other:
             return _compare(read(one), read(other))
 
 
-def environ_of(native: str, more: Mapping[str, str] | None = None) -> dict[str, str]:
+def environ_of(native: str) -> dict[str, str]:
     """The variables of a process with this setting, which imports what is in the repository."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SW_", "PYTHON"))}
     kept |= {name: os.environ[name] for name in ("PYTHONMALLOC",) if name in os.environ}
     first = [os.environ[_ASAN]] if _ASAN in os.environ else []
-    more = more or {}
-    paths = [*first, *(str(REPOSITORY / each) for each in _PATHS), more.get("PYTHONPATH", "")]
+    paths = [*first, *(str(REPOSITORY / each) for each in _PATHS)]
     return {**kept, "SW_AGENT_NATIVE": native, "PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "0"}
 
 
-def _environ(native: str, clock: Path, more: Mapping[str, str]) -> dict[str, str]:
-    preload = " ".join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(clock)]))
-    return {**environ_of(native, more), "LD_PRELOAD": preload}
+def _environ(native: str, clock: Path) -> dict[str, str]:
+    return {**environ_of(native), **preloading(clock)}
+
+
+def preloading(library: object) -> Mapping[str, str]:
+    """The variable that loads a library first, after those that are loaded here."""
+    return {"LD_PRELOAD": " ".join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(library)]))}
 
 
 @contextmanager
@@ -91,41 +91,18 @@ def _running(command: list[str], environ: Mapping[str, str]) -> Iterator[BinaryI
 def _compare(one: Iterator[Frame], other: Iterator[Frame]) -> Comparison:
     found = Comparison({})
     before: deque[Frame] = deque(maxlen=_BEFORE)
-    block = "nothing"
     for left, right in itertools.zip_longest(one, other):
         if left is not None and right is not None and left.kind == right.kind == "e":
             found.implementations = left.note, right.note
             return found
         if left != right:
-            found.difference = _describe(block, before, left, right)
+            lines = [*(_shown(each)[:_WIDEST] for each in before), f"one:   {_shown(left)}", f"other: {_shown(right)}"]
+            found.difference = "\n".join(lines)
             return found
         found.frames[left.kind] = found.frames.get(left.kind, 0) + 1
         before.append(left)
-        block = left.note if left.kind == "b" else block
     found.difference = "both ended too soon"
     return found
-
-
-def _describe(block: str, before: deque[Frame], left: Frame | None, right: Frame | None) -> str:
-    """The two frames from shortly before where they differ, and what was seen before them."""
-    one, other = _shown(left), _shown(right)
-    at = max(0, _common(one, other) - _NEAR)
-    return "\n".join(
-        [
-            f"in {block}",
-            *(_shown(each)[:_WIDEST] for each in before),
-            "",
-            f"they differ at {_common(one, other)}; the whole of one: {one}",
-            f"the whole of the other: {other}",
-            f"one:   {one[at : at + 2 * _NEAR]}",
-            f"other: {other[at : at + 2 * _NEAR]}",
-        ]
-    )
-
-
-def _common(one: str, other: str) -> int:
-    """The length of what both begin with."""
-    return next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), 0)
 
 
 def _shown(frame: Frame | None) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import Mapping
 
 from native.comparison import REPOSITORY, environ_of
 
@@ -25,8 +23,3 @@ def run_by(native: str, *arguments: str, **environ: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def preloading(library: object) -> Mapping[str, str]:
-    """The variable that loads a library first, after those that are loaded here."""
-    return {"LD_PRELOAD": " ".join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(library)]))}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
-import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -182,26 +181,6 @@ def test_it_ends_in_the_middle(kind: type[BaseException]) -> None:
         return None
 
     assert by_both(act)[1][1:] == [("fail", kind, "")]
-
-
-def test_a_refused_call_leaves_no_reference() -> None:
-    noted = Noted()
-    traced: Any = wrapping._around_coroutine_by_c(ask, noted.begin, noted.finish, noted.fail)
-    owner = object()
-
-    def refused() -> None:
-        for _ in range(100):
-            came_of(traced(owner, unheard_of=owner))
-            came_of(traced(owner, 1, waits=True))
-            came_of(traced(owner, *range(20)))
-        noted.seen.clear()
-
-    refused()
-    gc.collect()
-    before = sys.getrefcount(owner), sys.getrefcount(ask), sys.getrefcount(noted)
-    refused()
-    gc.collect()
-    assert (sys.getrefcount(owner), sys.getrefcount(ask), sys.getrefcount(noted)) == before
 
 
 # -- asyncpg's --------------------------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 import threading
 from contextvars import copy_context
 from typing import Any
@@ -12,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from native.draws import ROUTES
-from native.one_request import BODY, DATABASE, START, SW8_OF_ANOTHER, Served, asking, calling, scope_of
+from native.one_request import BODY, DATABASE, START, SW8_OF_ANOTHER, Served, calling, scope_of
 from swagent import acceleration, entry_span, put_correlation
 from swagent.instrument.call import begin_call
 from swagent.instrument.libraries.sql.sql_call import begin_query
@@ -201,12 +199,6 @@ def test_the_logs_of_a_span_are_a_list_once_they_are_asked_for(served: Served) -
         assert span.logs == [(1.0, [])]
 
 
-def test_the_frame_of_a_transaction_has_no_span(served: Served) -> None:
-    with entry_span("request"):
-        assert [begin_query(NAME, DATABASE, "COMMIT") for _ in range(2)] == [None, None]
-        assert begin_query(NAME, None, "SELECT 1") is None
-
-
 def test_a_lock_is_taken_again_by_its_thread_and_by_no_other() -> None:
     lock = acceleration.native.Lock()  # type: ignore[union-attr]
     tries, order = threading.Event(), []
@@ -225,25 +217,6 @@ def test_a_lock_is_taken_again_by_its_thread_and_by_no_other() -> None:
         order.append("outer")
     other.join(10)
     assert order == ["inner", "outer", "other"]
-
-
-def test_a_lock_is_given_back_by_its_owner_alone() -> None:
-    lock = acceleration.native.Lock()  # type: ignore[union-attr]
-    with pytest.raises(RuntimeError):
-        lock.__exit__(None, None, None)
-    refused: list[BaseException] = []
-
-    def give_back() -> None:
-        try:
-            lock.__exit__(None, None, None)
-        except RuntimeError as error:
-            refused.append(error)
-
-    with lock:
-        other = threading.Thread(target=give_back)
-        other.start()
-        other.join(10)
-    assert len(refused) == 1
 
 
 @pytest.mark.parametrize("is_begun", [False, True])
@@ -271,53 +244,3 @@ def test_a_call_waits_for_the_thread_that_has_the_segments_lock(served: Served, 
         other.join(10)
         assert done.is_set()
         assert held == (2 if is_begun else 1)
-
-
-def test_a_call_inside_of_a_call_has_no_span(served: Served) -> None:
-    with entry_span("request"):
-        span = begin()
-        assert begin() is None
-        span.stop()
-        assert begin() is not None
-
-
-def test_a_span_that_is_let_go_of_is_reported_as_incomplete(served: Served) -> None:
-    tracer: Any = served.recorder.agent.tracer
-    with entry_span("request"):
-        # the context that holds it is gone at once
-        copy_context().run(lambda: begin() and None)
-        gc.collect()
-        assert tracer.incomplete == 1
-    assert served.count() == 1
-
-
-def functions_of_a_request(served: Served) -> set[str]:
-    """The names of the functions of Python that run while one request is served."""
-    seen: set[str] = set()
-    sys.setprofile(lambda frame, event, _: seen.add(frame.f_code.co_name) if event == "call" else None)
-    try:
-        served.serve(scope_of())
-    finally:
-        sys.setprofile(None)
-    return seen
-
-
-def test_queries_begin_without_python(served: Served) -> None:
-    asked = Served(asking)
-    asked.recorder.begin()
-    for _ in range(2):
-        asked.serve(scope_of())
-    try:
-        seen = functions_of_a_request(asked)
-    finally:
-        asked.recorder.end()
-    assert not seen & {"begin_query", "_say", "current", "_open", "to_span", "start", "stop", "join", "leave"}, seen
-    assert asked.count() == 3
-
-
-def test_requests_with_calls_run_no_python_of_the_agent_but_the_hand_over(served: Served) -> None:
-    for _ in range(2):
-        served.serve(scope_of())
-    seen = functions_of_a_request(served)
-    assert not seen & {"_open", "to_span", "start", "stop", "stop_at", "join", "leave", "prepare_end", "__del__"}, seen
-    assert served.count() == 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import logging
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swagent import acceleration
 from swagent.acceleration import native, reason
 from swagent.pipeline.encoder import Encoder
 from swagent.pipeline.log_encoder import LogEncoder
@@ -226,14 +224,6 @@ def test_an_error_of_the_intake_costs_its_record_and_is_warned_of() -> None:
     assert [str(error) for error in errors] == ["full"]
 
 
-def test_half_a_record_is_refused() -> None:
-    pending, rows = rows_of(lambda: None)
-    for offered in [(), ((1, 2),), (("",) * FIELDS, None, None), ([""] * FIELDS,)]:
-        with pytest.raises(TypeError):
-            rows(*offered)
-    assert not pending
-
-
 # -- bytes --------------------------------------------------------------------------------------------------------
 
 
@@ -299,39 +289,3 @@ def test_a_value_that_no_record_has_ends_nothing(field: int, value: Any) -> None
     first, second = encoder.encode_alike(list(zip(USUAL, odd, strict=True)))
     assert first is not None
     assert second is None or field == 6  # the layout shows no more
-
-
-def test_columns_of_other_lengths_end_nothing() -> None:
-    encoder = LogEncoder(Encoder("protobuf", "shop", "one"), Layout(LogSettings()))
-    columns: list[Any] = [[each, each] for each in USUAL]
-    del columns[3][1]
-    first, second = encoder.encode_alike(columns)
-    assert first is not None
-    assert second is None
-
-
-def test_no_reference_is_lost() -> None:
-    encoder = LogEncoder(Encoder("protobuf", "shop", "one"), Layout(LogSettings()))
-    row = (*USUAL[:5], "träge %s", NO_MORE, "täsk", Request(USUAL[-1]))
-    reader, _ = readers(0, LogSettings().layout)
-    record = logging.LogRecord("shop", 30, "shop.py", 7, "%s sold out", (3,), None)
-    entry, thread = Entry("trace-1", ended=False, origin=None), Thread()
-
-    def use() -> None:
-        encoder.encode_alike([[each] for each in row])
-        assert in_context(entry, partial(reader.look, record)) is entry
-        reader.note(thread, record, entry)
-
-    everything = (*row, *record.__dict__.values(), record, entry, thread, NOWHERE)
-    # None and its like are held by everything
-    watched = [each for each in everything if sys.getrefcount(each) < 500]
-    use()
-    held = [*map(sys.getrefcount, watched)]
-    for _ in range(20):
-        use()
-    assert [*map(sys.getrefcount, watched)] == held
-
-
-def test_without_the_accelerator_python_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acceleration, "native", None)
-    assert type(make_reader(0, Layout(LogSettings()))) is RecordReader

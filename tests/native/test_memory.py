@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from native.processes import preloading, run_by
+from native.comparison import preloading
+from native.processes import run_by
 
 pytestmark = [pytest.mark.native, pytest.mark.timeout(900)]
 IMPLEMENTATIONS = ("off", "auto")

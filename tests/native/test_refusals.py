@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
 
-from native.comparison import REPOSITORY
 from native.processes import run_by
 
-SOURCES = REPOSITORY / "swagent" / "native" / "src"
 # Of the main interpreter, of one that has a lock of its own where there is such a thing, and of one that shares it.
 INTERPRETERS = """
 import importlib, sys
@@ -44,17 +40,3 @@ def test_another_interpreter_of_the_process_runs_python(tmp_path: Path) -> None:
     assert len(said) == 2
     for each in said:
         assert each.startswith("Python (swagent-native cannot be loaded: "), said
-
-
-@pytest.mark.native
-def test_it_is_not_compiled_for_a_build_without_the_lock() -> None:
-    command = [
-        "cc",
-        "-fsyntax-only",
-        "-DPy_GIL_DISABLED",
-        f"-I{sysconfig.get_path('include')}",
-        str(SOURCES / "module.c"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "swagent-native needs the global interpreter lock" in done.stderr
