@@ -1,4 +1,4 @@
-"""Every form in which a function can be called by its signature, and stubs that note what arrives.
+"""The forms in which a function can be called by its signature, and stubs that note what arrives.
 
 A stub has a function's signature, and is a coroutine function, a generator function or a plain one as that is.
 """
@@ -61,38 +61,32 @@ class Calls:
 
 
 def forms_of(signature: Signature, value: Callable[[str], Any], colliding: Iterable[str] = ()) -> Iterator[Form]:
-    """All forms, each once.
+    """Calls with all arguments by position, all by name, and only those that are needed; and with more than there are
+    parameters, where that is allowed.
 
     :param value: makes the argument for a parameter
     :param colliding: more names for what `**kwargs` take
     """
     parameters = list(signature.parameters.values())
-    by_position = [each for each in parameters if each.kind in _BY_POSITION]
+    kinds = {each.kind for each in parameters}
     names = {each.name for each in parameters if each.kind in _BY_NAME}
-    required = [each for each in parameters if _is_required(each)]
-    optional = [each for each in parameters if each.kind in _BY_NAME and not _is_required(each)]
-    chosen: list[tuple[list[Parameter], list[Parameter]]] = []
-    for count in range(len(by_position) + 1):
-        first, others = by_position[:count], [each for each in parameters if each not in by_position[:count]]
-        if any(each.kind is Parameter.POSITIONAL_ONLY and _is_required(each) for each in others):
-            continue
-        named = [each for each in others if each.kind in _BY_NAME]
-        chosen.append((first, named))
-        chosen.append((first, [each for each in named if each in required]))
-        chosen += [(first, [*(each for each in named if each in required), each]) for each in optional if each in named]
-    seen: set[Any] = set()
-    for first, named in chosen:
-        key = len(first), frozenset(each.name for each in named)
-        if key not in seen:
-            seen.add(key)
-            yield Form(tuple(value(each.name) for each in first), {each.name: value(each.name) for each in named})
-    all_by_position = tuple(value(each.name) for each in by_position)
-    only_by_name = {each.name: value(each.name) for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
-    if any(each.kind is Parameter.VAR_POSITIONAL for each in parameters):
-        yield Form((*all_by_position, value("more"), value("most")), only_by_name)
-    if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
-        more = [name for name in dict.fromkeys((*_COLLIDING, *colliding)) if name not in names]
-        yield Form(all_by_position, {**only_by_name, **{name: value(name) for name in more}})
+
+    def form(by_position: Iterable[Parameter], by_name: Iterable[Parameter]) -> Form:
+        return Form(tuple(value(each.name) for each in by_position), {each.name: value(each.name) for each in by_name})
+
+    first = [each for each in parameters if each.kind in _BY_POSITION]
+    only_by_name = [each for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
+    only_by_position = [each for each in first if each.kind is Parameter.POSITIONAL_ONLY]
+    all_by_position = form(first, only_by_name)
+    yield all_by_position
+    yield form(only_by_position, [each for each in parameters if each.kind in _BY_NAME])
+    yield form(filter(_is_required, first), filter(_is_required, only_by_name))
+    yield form(only_by_position, [each for each in parameters if each.kind in _BY_NAME and _is_required(each)])
+    if Parameter.VAR_POSITIONAL in kinds:
+        yield Form((*all_by_position.args, value("more"), value("most")), all_by_position.kwargs)
+    if Parameter.VAR_KEYWORD in kinds:
+        more = {name: value(name) for name in dict.fromkeys((*_COLLIDING, *colliding)) if name not in names}
+        yield Form(all_by_position.args, {**all_by_position.kwargs, **more})
 
 
 def _is_required(parameter: Parameter) -> bool:
@@ -201,16 +195,10 @@ def _run(coroutine: Any) -> Any:
     raise AssertionError("the coroutine waits for something")
 
 
-def same(first: dict[str, Any], second: dict[str, Any], rewritten: Iterable[str]) -> list[str]:
-    """The names of the parameters at which something else arrived, and that were not rewritten on purpose."""
-    rewritten = set(rewritten)
-    found: list[str] = []
-    for name in dict.fromkeys((*first, *second)):
-        if name in rewritten:
-            continue
-        if name not in first or name not in second or not _is_same(first[name], second[name]):
-            found.append(name)
-    return found
+def same(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+    """The names of the parameters at which something else arrived."""
+    names = dict.fromkeys((*first, *second))
+    return [name for name in names if not (name in first and name in second and _is_same(first[name], second[name]))]
 
 
 def _is_same(first: Any, second: Any) -> bool:

@@ -104,12 +104,6 @@ async def an_async_generator(request: Any, context: Any) -> Any:
     yield b"a"
 
 
-def in_a_pool_of_its_own(request: Any, context: Any) -> bytes:
-    import threading  # noqa: PLC0415, RUF100  (where it is asked)
-
-    return threading.current_thread().name.encode()
-
-
 STREAMS: list[Any] = [
     a_list, nothing, an_iterator, a_countdown, a_generator, a_decorated_generator, refused, broken, an_async_generator,
     AsyncStreaming(),
@@ -213,13 +207,6 @@ def test_a_method_that_fails_is_recorded_as_failed(method: Any, recorder: Record
     assert _blocking(method, True).code == "StatusCode.UNKNOWN"
     _, [served] = wait_for_ends(recorder, 2)
     assert root_of(served).failed
-
-
-def test_a_methods_own_pool_is_used(recorder: Recorder) -> None:
-    with ThreadPoolExecutor(1, thread_name_prefix="own") as pool:
-        method: Any = functools.wraps(in_a_pool_of_its_own)(lambda *args: in_a_pool_of_its_own(*args))
-        method.experimental_thread_pool = pool
-        assert _blocking(method, False).answers == [b"own_0"]
 
 
 def test_a_method_that_answers_by_a_callback_is_left_alone(recorder: Recorder) -> None:

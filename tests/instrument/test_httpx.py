@@ -162,6 +162,13 @@ def test_the_context_stays_where_a_login_has_added_a_header_behind_it(recorder: 
     assert request.headers["authorization"].startswith("Basic")
 
 
+def test_cookies_of_a_response_without_a_request_are_asked_for_as_before(recorder: Recorder) -> None:
+    with pytest.raises(RuntimeError, match="request instance"):
+        httpx.Cookies().extract_cookies(httpx.Response(200))
+    response = httpx.Response(200, headers={"set-cookie": "seat=7"}, request=httpx.Request("GET", "http://stock.test/"))
+    assert response.cookies["seat"] == "7"
+
+
 def test_a_request_that_is_sent_twice_carries_each_call(recorder: Recorder, client: httpx.Client, peer: Peer) -> None:
     request = client.build_request("GET", "http://stock.test/orders")
     carried = []

@@ -12,7 +12,6 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.pool import Pool, ThreadPool
 from typing import Any
@@ -22,7 +21,7 @@ import pytest
 from record.recorded import Recorder, recording
 from swagent import current_trace_id, entry_span, get_correlation, local_span, put_correlation
 from swagent.instrument.libraries.processes.process_job import SENT, begin_job, sent_with_job
-from swagent.instrument.libraries.processes.process_worker import ExecutorWorker, PoolWorker, begin_work
+from swagent.instrument.libraries.processes.process_worker import PoolWorker, begin_work
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace import tracer as tracers
 from swagent.record.trace.model import RefKind
@@ -201,60 +200,6 @@ def test_the_threads_of_a_thread_pool_get_no_carrier(recorder: Recorder) -> None
         result = pool.apply_async(work, (1,))
         assert result.get() == 1
         assert SENT not in vars(result)
-
-
-# -- ProcessPoolExecutor ----------------------------------------------------------------------------------------------
-
-
-def calls_of(submit: Callable[[ProcessPoolExecutor], object]) -> list[Any]:
-    """The jobs that the worker of an executor gets."""
-    executor: Any = ProcessPoolExecutor(1, SPAWN)
-    executor._start_executor_manager_thread = executor._adjust_process_count = lambda: None
-    submit(executor)
-    pending, calls = executor._pending_work_items, executor._call_queue
-    try:
-        found: list[Any] = []
-        for number, item in pending.items():
-            calls.put(executor_module._CallItem(number, item.fn, item.args, item.kwargs))
-            found.append(calls.get())
-        return found
-    finally:
-        pending.clear()
-        calls.close()
-        calls.join_thread()
-
-
-def test_a_call_of_an_executor_refers_to_its_submit(recorder: Recorder) -> None:
-    def submit(executor: ProcessPoolExecutor) -> None:
-        with entry_span("request"):
-            executor.submit(work, 1)
-            executor.submit(named, number=1)
-            executor.map(work, range(3), chunksize=2)
-            executor.submit(unpicklable, 1)
-            executor.submit(fail, 1)
-        executor.submit(work, 2)
-
-    class Incoming:
-        def __init__(self, calls: list[Any]) -> None:
-            self._calls = iter([*calls, None])
-
-        def get(self, block: bool) -> Any:
-            return next(self._calls)
-
-    calls = calls_of(submit)
-    assert [SENT in vars(call) for call in calls] == [True] * 6 + [False]
-    answered: Any = SPAWN.SimpleQueue()
-    incoming, outgoing = Incoming(calls), _other_end(answered)
-    ExecutorWorker(incoming, outgoing)
-    executor_module._process_worker(incoming, outgoing, None, ())
-    answers = [answered.get() for _ in calls]
-    assert [answer.result for answer in answers] == [1, 1, [0, 1], [2], None, None, 2]
-    inside = "\n  Local inside"
-    assert trees(recorder) == (
-        f"Entry request\nLocal work {JOB}{inside}\nLocal named {JOB}\nLocal work {JOB} items=2{2 * inside}\n"
-        f"Local work {JOB} items=1{inside}\nLocal unpicklable {JOB} FAILED\nLocal fail {JOB} FAILED\nLocal inside"
-    )
-    assert {segment.trace_id for segment in recorder.segments[:-1]} == {recorder.of("request").trace_id}
 
 
 # -- Process ----------------------------------------------------------------------------------------------------------

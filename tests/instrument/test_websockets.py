@@ -154,14 +154,3 @@ async def test_a_redirect_belongs_to_its_handshake(recorder: Recorder, peer: Pee
         pass
     assert recorder.names == [["/moved"]]
     assert [carrier and carrier.segment_id for carrier in peer.carriers] == [recorder.only.id] * 2
-
-
-@on_asyncio
-async def test_a_connection_that_is_made_again_is_a_span_again(recorder: Recorder, peer: Peer) -> None:
-    count = 0
-    async for connection in websockets.asyncio.client.connect(f"ws://{peer.address}/talk", **DIRECTLY):
-        await connection.close()
-        count += 1
-        if count == 2:
-            break
-    assert recorder.names == [["/talk"], ["/talk"]]

@@ -13,7 +13,6 @@ from record.recorded import recording
 from swagent import acceleration, entry_span
 from swagent.instrument import call
 from swagent.instrument.libraries.http import httpx as hook
-from swagent.instrument.libraries.http import httpx_headers
 from swagent.instrument.settings import Settings, current, use
 from swagent.instrument.wrapping import around_call
 from swagent.record.trace.context import current as active
@@ -161,33 +160,6 @@ def test_a_call_ends_as_in_python(kind: str) -> None:
 
     with recording(), entry_span("request"):
         assert ended(END) == ended(hook._answered)
-
-
-def test_cookies_are_looked_for_without_the_headers_of_the_context() -> None:
-    seen: list[list[str]] = []
-
-    def extract(cookies: Any, response: Any) -> str:
-        seen.append(sorted(response._request.headers))
-        if cookies is None:
-            raise LookupError("no cookies")
-        return "found"
-
-    look: Any = httpx_headers.looking_for_cookies(extract)
-    made = with_headers("own")
-    with recording(), entry_span("request"):
-        assert came_of(BEGIN, lambda: made)
-    response = SimpleNamespace(_request=made)
-    before = made.headers.raw
-    assert look("cookies", response) == "found"
-    with pytest.raises(LookupError):
-        look(None, response)
-    assert seen == [["host", "own"]] * 2
-    assert made.headers.raw == before
-    assert len(before) > 2
-    # a response without a request, and one whose headers are others
-    with pytest.raises(AttributeError, match="_request"):
-        look("cookies", SimpleNamespace())
-    assert look("cookies", SimpleNamespace(_request=SimpleNamespace(headers={"own": "kept"}))) == "found"
 
 
 class RaisingOnce(httpx.Request):
