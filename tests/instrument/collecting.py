@@ -1,8 +1,8 @@
 """The spans that the tests see each instrumentation collect, kept beside them in `collected/`, one file a library.
 
 `docs/libraries.md` is made of them, so the page shows observations and not an author's intent. Each test compares the
-spans that it sees with the file, and fails where the file does not know them. `lost` compares the spans of all tests of
-a library, and fails where the file names more. `make libraries` runs the tests and writes the files.
+spans that it sees with the file, and fails where the file does not know them. `lost` compares the spans of all tests
+with the files, and fails where a file names more. `make libraries` runs the tests and writes the files.
 
 A test module says whose spans its are by `INSTRUMENTED = ("redis", "valkey")`. Where these are several, a span belongs
 to the one that its component is named after, or to the one that the module's function `collected_by(span)` names. For

@@ -96,7 +96,7 @@ class HttpClientChecks:
 
     def test_without_an_agent_nothing_is_done(self, server: HttpServer) -> None:
         self.get(f"{server.url}/orders", {"sw8": "as it came"})
-        assert server.requests[0][1]["sw8"] == "as it came"
+        assert server.requests[0].headers["sw8"] == "as it came"
 
 
 class StreamChecks:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+from typing_extensions import Self
+
 
 class Request(NamedTuple):
     method: str
@@ -34,6 +36,16 @@ class HttpPeer(ThreadingHTTPServer):
         self.answer = answer
         self.requests: list[Request] = []
         super().__init__(("127.0.0.1", 0), _Handler)
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+        self._thread.join()
 
     @property
     def address(self) -> str:
@@ -54,8 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
     def handle_one_request(self) -> None:
         try:
             super().handle_one_request()
-        except ConnectionError:
-            # the client's, or one that an answer raises
+        except ConnectionError:  # of the client, or of an answer that breaks off
             self.close_connection = True
 
     def _answer(self) -> None:
@@ -101,14 +112,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@contextmanager
-def http_peer(answer: Callable[[Request], Answer]) -> Iterator[HttpPeer]:
-    """One that answers."""
-    with HttpPeer(answer) as peer:
-        thread = threading.Thread(target=peer.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield peer
-        finally:
-            peer.shutdown()
-            thread.join()
+def http_peer(answer: Callable[[Request], Answer]) -> HttpPeer:
+    """One that answers in a block."""
+    return HttpPeer(answer)

@@ -56,7 +56,7 @@ def test_a_pool_without_a_manager_is_recorded(
     assert headers == {"x-own": "1"}
     assert [sent.url for _, sent in watcher.requests] == ["/orders?token=secret"]
     assert [answer.status for _, answer in watcher.responses] == [200]
-    assert server.requests[0][1]["x-own"] == "1"
+    assert server.requests[0].headers["x-own"] == "1"
 
 
 def test_retries_are_one_call(recorder: Recorder, pool: urllib3.HTTPConnectionPool, server: HttpServer) -> None:
