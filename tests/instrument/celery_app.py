@@ -1,4 +1,4 @@
-"""Tasks, and a worker of its own process that writes down what it records: `celery -A instrument.celery_app worker`."""
+"""Tasks, also for a worker of its own process: `celery -A instrument.celery_app worker`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 import celery
 from celery.exceptions import SoftTimeLimitExceeded
 
-from record.recorded import Recorder
 from swagent import local_span
-from swagent.instrument import instrument
-from swagent.record.trace import tracer
 
 
 def make_app(broker: str) -> Any:
@@ -48,20 +45,5 @@ def outer(self: Any) -> None:
     task(1)
 
 
-class WritingRecorder(Recorder):
-    """Writes a line for each segment: names, trace, its id and the segments that it refers to."""
-
-    def _take(self, segment: Any) -> None:
-        super()._take(segment)
-        finished = self.segments[-1]
-        refs = [reference.segment_id for span in finished.spans for reference in span.refs]
-        line = f"{'+'.join(finished.names)} {finished.trace_id} {finished.id} {','.join(refs)}\n"
-        pipe = os.open(os.environ["SEGMENTS"], os.O_WRONLY)
-        os.write(pipe, line.encode())
-        os.close(pipe)
-
-
-if "SEGMENTS" in os.environ:
+if "BROKER" in os.environ:
     app = make_app(os.environ["BROKER"])
-    instrument("celery", "amqp")  # what amqp sends for Celery has no spans of its own
-    tracer.install(WritingRecorder().tracer)

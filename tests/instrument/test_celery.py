@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import queue
-import select
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -24,6 +23,7 @@ from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import instrument, uninstrument
 from swagent.instrument.settings import Settings, use
+from swagent.testing import RunningCollector, collector
 
 from .joins import check_attempts, joins
 from .trees import trees
@@ -184,43 +184,41 @@ class TestThroughARealBroker:
         with local_span("job"):
             app.tasks["price"].delay(2)
             app.tasks["again"].delay(True)
-        written = _work_elsewhere(pool, rabbitmq.url, tasks, tmp_path, 3)
-        assert sorted(line[0] for line in written) == ["celery/again", "celery/again+celery/again", "celery/price+work"]
-        assert {line[1] for line in written} == {recorder.only.trace_id}
-        by_name = {line[0]: line for line in written}
-        assert by_name["celery/price+work"][3] == by_name["celery/again+celery/again"][3] == recorder.only.id
-        assert by_name["celery/again"][3] == by_name["celery/again+celery/again"][2]
+        with collector() as arrived, _working(pool, rabbitmq.url, tasks, tmp_path, arrived):
+            arrived.wait(lambda found: len(found.segments) >= 3, 240)
+        found = {"+".join(sorted(span.operation for span in each.spans)): each for each in arrived.segments}
+        assert {each.trace_id for each in found.values()} == {recorder.only.trace_id}
+        former = {
+            name: [reference.segment_id for span in each.spans for reference in span.references]
+            for name, each in found.items()
+        }
+        attempt = "celery/again+celery/again"
+        assert former == {
+            "celery/price+work": [recorder.only.id],
+            attempt: [recorder.only.id],
+            "celery/again": [found[attempt].segment_id],
+        }
 
 
-def _work_elsewhere(pool: str, broker: str, tasks: str, folder: Path, count: int) -> list[list[str]]:
-    """Let a worker of a process of its own, or of more, work until so many segments are written. It may take as long
-    as the test may."""
-    pipe, log = folder / "segments", folder / "worker.log"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDWR)  # a writer, too, so that it has no end
+@contextmanager
+def _working(pool: str, broker: str, tasks: str, folder: Path, arrived: RunningCollector) -> Iterator[None]:
+    """A block in which a worker of a process of its own, or of more, works."""
+    log = folder / "worker.log"
     path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
-    environment = {"BROKER": broker, "SEGMENTS": str(pipe), "PYTHONPATH": path}
+    environment = {**arrived.environ, "SW_AGENT_NAME": "shop", "BROKER": broker, "PYTHONPATH": path}
     # a name of its own: the broker refuses one that a worker before it has had until it knows of that one's end
     options = ("-A", "instrument.celery_app", "worker", "-c", "2", "-P", pool, "-Q", tasks, "-n", f"{tasks}@localhost")
-    command = [sys.executable, "-m", "celery", *options]
+    command = [sys.executable, "-m", "swagent", "run", "--", sys.executable, "-m", "celery", *options]
     worker = start_program(command, home=folder, log=log, environment=environment)
-    ended = os.pidfd_open(worker.pid)
-    written = b""
     try:
-        while written.count(b"\n") < count:
-            assert reader in select.select([reader, ended], [], [])[0], f"the worker has written only {written!r}"
-            written += os.read(reader, 65536)
+        yield
         worker.terminate()
         worker.wait()
     finally:
-        # one that stays would wait for a reader of the pipe for ever
         with suppress(ProcessLookupError):
             os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()
-        os.close(ended)
-        os.close(reader)
         print(log.read_text(errors="replace"))
-    return [line.split(" ") for line in written.decode().splitlines()]
 
 
 def test_a_task_that_was_to_wait_says_nothing_of_the_way(recorder: Recorder, app: Any) -> None:

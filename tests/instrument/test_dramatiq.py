@@ -53,7 +53,7 @@ class Shop:
     def __init__(self, broker: Any) -> None:
         self.broker = broker
         self.attempts: list[int] = []
-        names = ("price", "fail", "again", "outer", "expected", "asks_again")
+        names = ("price", "fail", "again", "expected", "asks_again")
         self.actors = {name: dramatiq.actor(getattr(self, name), broker=broker, actor_name=name) for name in names}
         broker.emit_after("process_boot")
 

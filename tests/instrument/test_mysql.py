@@ -20,7 +20,7 @@ from asyncmy import cursors as asyncmy_cursors
 from kit.real.databases import Mariadb
 from record.recorded import recording
 from swagent import Config, local_span
-from swagent.instrument import instrument, settings, uninstrument
+from swagent.instrument import instrument, uninstrument
 from swagent.record.trace.model import SpanRecord
 
 from .loops import on_asyncio
@@ -202,16 +202,3 @@ async def test_nothing_else_can_be_set_on_asyncmys_cursor(driver: Any, mariadb: 
         assert not hasattr(cursor, "__slots__")
         with pytest.raises(AttributeError):
             cursor.typo = 1
-
-
-@pytest.mark.parametrize("driver", BLOCKING)
-def test_a_statement_is_shown_where_settings_say_so(
-    driver: str, mariadb: Mariadb, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settings, "_current", settings.Settings(sql_statements=True, sql_parameters_max_length=100))
-    connection = _connect(driver, mariadb)
-    with recording() as recorder, connection.cursor() as cursor:
-        cursor.execute(query="SELECT %s", args=("lamp",))
-    connection.close()
-    tags = dict(recorder.only.spans[0].tags)
-    assert (tags["db.statement"], tags["db.sql.parameters"]) == ("SELECT %s", "('lamp',)")

@@ -211,13 +211,20 @@ def test_no_wait_and_a_short_one_leave_no_span(
     assert trees(recorder) == "Local job\nLocal job"
 
 
-def test_a_wait_that_is_given_up_has_failed(tmp_path: Path, recorder: Recorder) -> None:
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[sa.Engine]:
+    """An engine whose only connection is taken, and that waits for a moment."""
     engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0, pool_timeout=0.01)
-    with engine.connect(), local_span("job"), pytest.raises(sa.exc.TimeoutError):
-        engine.connect()
+    with engine.connect():
+        yield engine
+    engine.dispose()
+
+
+def test_a_wait_that_is_given_up_has_failed(full: sa.Engine, recorder: Recorder) -> None:
+    with local_span("job"), pytest.raises(sa.exc.TimeoutError):
+        full.connect()
     assert pools_in(recorder) == [drawn("shop.db") + " FAILED"]
     assert meters()["shop.db"]["waiting"] == 0
-    engine.dispose()
 
 
 def test_a_pool_without_an_engine_has_the_librarys_name(recorder: Recorder) -> None:
@@ -232,17 +239,14 @@ def test_a_pool_without_an_engine_has_the_librarys_name(recorder: Recorder) -> N
 
 
 def test_outside_of_a_span_and_where_nothing_is_to_be_recorded_a_wait_has_none(
-    tmp_path: Path, recorder: Recorder
+    full: sa.Engine, recorder: Recorder
 ) -> None:
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0, pool_timeout=0.01)
-    with engine.connect():
-        with pytest.raises(sa.exc.TimeoutError):
-            engine.connect()
-        token = suppress_instrumentation.set(True)
-        with local_span("job"), pytest.raises(sa.exc.TimeoutError):
-            engine.connect()
-        suppress_instrumentation.reset(token)
-    engine.dispose()
+    with pytest.raises(sa.exc.TimeoutError):
+        full.connect()
+    token = suppress_instrumentation.set(True)
+    with local_span("job"), pytest.raises(sa.exc.TimeoutError):
+        full.connect()
+    suppress_instrumentation.reset(token)
     assert not recorder.segments
 
 

@@ -40,16 +40,6 @@ def test_while_it_is_called_the_steps_have_it() -> None:
         assert steps.late is None
 
 
-def test_an_error_passes_and_it_is_called_no_more() -> None:
-    def fail() -> None:
-        raise ValueError("of the application")
-
-    for steps, late_type in kinds():
-        with pytest.raises(ValueError, match="of the application"):
-            late_type(steps, fail, 1.5, 0.5)()
-        assert steps.late is None
-
-
 def test_a_cycle_through_it_is_collected() -> None:
     class Holder:
         late: Any = None

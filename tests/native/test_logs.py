@@ -173,17 +173,6 @@ def test_inside_the_reporting_of_another_nothing_is_noted() -> None:
         assert thread.reporting
 
 
-@pytest.mark.parametrize("is_hidden", [False, True])
-def test_a_field_that_the_class_hides_is_read_from_the_class(monkeypatch: pytest.MonkeyPatch, is_hidden: bool) -> None:
-    for reader in readers(0, "%(message)s"):
-        with monkeypatch.context() as patching:
-            record = logging.LogRecord("shop", 30, "shop.py", 7, "sold out", (), None)
-            if is_hidden:
-                patching.setattr(logging.LogRecord, "threadName", property(lambda _: "of the class"), raising=False)
-            noted: Any = reader.note(Thread(), record, None)
-        assert (noted[2] == "of the class") is is_hidden
-
-
 def rows_of(encode: Callable[[], object]) -> tuple[list[Any], Any]:
     class Channel:
         ring_at = 1000
