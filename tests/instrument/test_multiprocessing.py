@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.pool import Pool, ThreadPool
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ import pytest
 from record.recorded import Recorder, recording
 from swagent import current_trace_id, entry_span, get_correlation, local_span, put_correlation
 from swagent.instrument.libraries.processes.process_job import SENT, begin_job, sent_with_job
-from swagent.instrument.libraries.processes.process_worker import PoolWorker, begin_work
+from swagent.instrument.libraries.processes.process_worker import ExecutorWorker, PoolWorker, begin_work
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace import tracer as tracers
 from swagent.record.trace.model import RefKind
@@ -200,6 +201,28 @@ def test_the_threads_of_a_thread_pool_get_no_carrier(recorder: Recorder) -> None
         result = pool.apply_async(work, (1,))
         assert result.get() == 1
         assert SENT not in vars(result)
+
+
+def test_a_call_of_an_executor_is_its_function_and_a_chunk_says_of_how_many_items(recorder: Recorder) -> None:
+    with entry_span("request"):
+        sent = sent_with_job()
+    chunk = functools.partial(executor_module._process_chunk, work)
+    calls = [(work, (1,)), (chunk, ([(1,), (2,)],)), (unpicklable, (1,)), (fail, (1,))]
+    jobs = [executor_module._CallItem(number, *call, {}) for number, call in enumerate(calls)]
+    for job in jobs:
+        vars(job)[SENT] = sent
+
+    waiting = iter([*jobs, None])
+    answered: Any = SPAWN.SimpleQueue()
+    incoming, outgoing = SimpleNamespace(get=lambda block: next(waiting)), _other_end(answered)
+    ExecutorWorker(incoming, outgoing)
+    executor_module._process_worker(incoming, outgoing, None, ())
+    assert [answered.get().result for _ in calls] == [1, [1, 2], None, None]
+    inside = "\n  Local inside"
+    assert trees(recorder) == (
+        f"Entry request\nLocal work {JOB}{inside}\nLocal work {JOB} items=2{2 * inside}\n"
+        f"Local unpicklable {JOB} FAILED\nLocal fail {JOB} FAILED"
+    )
 
 
 # -- Process ----------------------------------------------------------------------------------------------------------
