@@ -42,6 +42,13 @@ def test_a_call_carries_its_own_place_and_the_peer_known_so_far(recorder: Record
     assert headers["traceparent"].split("-")[1] == segment.trace_id
 
 
+def test_a_call_without_a_peer_gets_that_of_the_library_inside(recorder: Recorder) -> None:
+    with tracer.start_as_current_span("call", kind=SpanKind.CLIENT) as span:
+        carrier = parse_sw8(span.headers_for("shop:80")["sw8"])  # type: ignore[attr-defined]
+    assert carrier is not None
+    assert carrier.address == recorder.span("call").peer == "shop:80"
+
+
 def test_a_native_call_goes_on_in_an_instrumented_consumer(recorder: Recorder) -> None:
     with local_span("job"), exit_span("send", "kafka:9092") as call:
         put_correlation("user", "17")

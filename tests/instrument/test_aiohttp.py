@@ -118,3 +118,9 @@ async def test_of_a_websocket_the_handshake_is_recorded(recorder: Recorder, sess
         "FAILED",
     ]
     assert [carrier and carrier.segment_id for carrier in carriers] == [recorder.segments[0].id]
+
+
+async def test_a_request_that_cannot_be_sent_raises_as_ever(recorder: Recorder, session: aiohttp.ClientSession) -> None:
+    for url in ("http://", "/orders"):
+        with pytest.raises(aiohttp.ClientError):
+            await session.get(url)

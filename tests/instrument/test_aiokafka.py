@@ -273,6 +273,7 @@ class TestThroughARealBroker:
     async def test_a_batch_that_is_sent_at_once_carries_what_was_active_as_it_was_written(
         self, recorder: Recorder, kafka: Kafka, producer: Any, topic: str
     ) -> None:
+        producer.create_batch().append(key=None, value=b"0", timestamp=None)
         with local_span("job"):
             batch = producer.create_batch()
             batch.append(key=None, value=b"1", timestamp=None)

@@ -12,6 +12,7 @@ import pytest
 from kit.real.rabbitmq import RabbitMQ
 from record.recorded import Recorder
 from swagent import current_span, exit_span, local_span
+from swagent.messages import consume
 
 from .joins import joins
 from .loops import anyio_backend  # noqa: F401
@@ -137,3 +138,13 @@ async def test_aiormq_by_itself(recorder: Recorder, rabbitmq: RabbitMQ) -> None:
     name = f"RabbitMQ/Topic//Queue/{declared.queue}"
     assert sorted(joins(recorder)) == sorted([f"{name}/Consumer <- {name}/Producer", f"{name}/Consumer <- by hand"])
     assert sorted(recorder.names) == sorted([["job", f"{name}/Producer"], ["by hand"], *[[f"{name}/Consumer"]] * 3])
+
+
+async def test_an_iterator_s_spans_by_hand_are_the_only_ones(recorder: Recorder, exchange: Any, queue: Any) -> None:
+    await send(exchange)
+    async with queue.iterator() as messages:
+        async for message in consume(messages, name="orders"):
+            await message.ack()
+            break
+    assert recorder.names[1:] == [["orders"]]
+    assert joins(recorder) == [f"orders <- {NAME}/Producer"]

@@ -1,4 +1,4 @@
-"""amqp, which is py-amqp: a message's way through a real RabbitMQ."""
+"""amqp, which is py-amqp, and kombu above it: a message's way through a real RabbitMQ."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from .trees import trees
 from .watcher import Watcher
 
 amqp: Any = pytest.importorskip("amqp")
+kombu: Any = pytest.importorskip("kombu")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("amqp",)
+NEEDS = ("kombu",)
 AGAINST = "a real RabbitMQ"
 JOIN = f"{NAME}/Consumer <- {NAME}/Producer"
 
@@ -149,3 +151,43 @@ def test_headers_of_the_application_stay(recorder: Recorder, channel: Any, queue
         channel.connection.drain_events()
     assert got[0].properties["application_headers"] == {"sw8": "mine"}
     assert joins(recorder) == [f"{NAME}/Consumer <- by hand"]
+
+
+class TestThroughKombu:
+    @pytest.fixture
+    def connection(self, rabbitmq: RabbitMQ) -> Iterator[Any]:
+        with kombu.Connection(rabbitmq.url) as connection:
+            yield connection
+
+    @pytest.fixture
+    def orders(self, connection: Any) -> Any:
+        exchange = kombu.Exchange("shop", "direct", durable=False)
+        queue = kombu.Queue(f"orders-{uuid4().hex[:8]}", exchange, "orders.new", exclusive=True)
+        return queue(connection.default_channel)
+
+    @pytest.fixture
+    def producer(self, orders: Any) -> Any:
+        orders.declare()
+        return kombu.Producer(orders.channel, orders.exchange, "orders.new")
+
+    @pytest.mark.parametrize("way", ["callbacks", "on_message"])
+    def test_a_consumer_s_message_joins_its_producer_s_trace(
+        self, way: str, recorder: Recorder, rabbitmq: RabbitMQ, connection: Any, orders: Any, producer: Any
+    ) -> None:
+        def on_message(*message: Any) -> None:
+            work()
+            message[-1].ack()
+            got.append(message[-1].headers["tenant"])
+
+        got: list[str] = []
+        own = {"tenant": "acme"}
+        with local_span("job"):
+            producer.publish({"item": 1}, headers=own)
+        assert own == {"tenant": "acme"}
+        ways = {"callbacks": [on_message]} if way == "callbacks" else {"on_message": on_message}
+        with kombu.Consumer(orders.channel, [orders], **ways):
+            while not got:
+                connection.drain_events()
+        assert got == ["acme"]
+        assert trees(recorder) == both(rabbitmq)
+        assert joins(recorder) == [JOIN]

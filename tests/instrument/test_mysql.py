@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -202,3 +203,15 @@ async def test_nothing_else_can_be_set_on_asyncmys_cursor(driver: Any, mariadb: 
         assert not hasattr(cursor, "__slots__")
         with pytest.raises(AttributeError):
             cursor.typo = 1
+
+
+def test_a_closed_cursor_fails_as_ever(mariadb: Mariadb, caplog: pytest.LogCaptureFixture) -> None:
+    connection = _connect("pymysql", mariadb)
+    cursor = connection.cursor()
+    cursor.close()
+    with recording() as recorder, pytest.raises(pymysql.ProgrammingError, match="Cursor closed"):
+        cursor.execute("SELECT 1")
+    connection.close()
+    # what other tests left behind may have its say meanwhile, in threads of its own
+    found = [record for record in caplog.records if record.thread == threading.get_ident()]
+    assert (recorder.segments, found) == ([], [])

@@ -211,6 +211,16 @@ def test_no_wait_and_a_short_one_leave_no_span(
     assert trees(recorder) == "Local job\nLocal job"
 
 
+def test_engines_take_all_their_options(tmp_path: Path) -> None:
+    # SQLAlchemy asks the code of the constructors for the names
+    options = {"echo": False, "hide_parameters": True, "logging_name": "shop", "execution_options": {"shop": 1}}
+    for_pools = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 1.0, "pool_recycle": 60, "pool_use_lifo": True}
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", **options, **for_pools)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+    engine.dispose()
+
+
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[sa.Engine]:
     """An engine whose only connection is taken, and that waits for a moment."""

@@ -279,3 +279,26 @@ def test_a_failure_shows_which_line_of_the_application_failed(
     assert stack[-1].endswith(f"in {ask_for_nothing.__name__}")
     assert __file__ in stack[-1]
     assert not [line for line in stack if "swagent/instrument" in line.replace("tests/instrument", "")]
+
+
+@pytest.mark.filterwarnings("ignore:Passing more than 1 positional argument:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("method", "arguments", "named"),
+    [
+        *((method, (), {}) for method in ("execute", "executemany", "executescript")),
+        ("execute", ("SELECT 1", (), 1), {}),
+        ("executemany", ("SELECT 1",), {}),
+        ("executescript", ("SELECT 1", ()), {}),
+        ("cursor", (None,), {}),
+        ("cursor", ([],), {}),
+        ("cursor", (), {"no_such": 1}),
+    ],
+)
+def test_a_wrong_call_of_a_connection_fails_as_the_modules_own(
+    connection: sqlite3.Connection, method: str, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    with pytest.raises((TypeError, sqlite3.ProgrammingError)) as raised:
+        getattr(connection, method)(*arguments, **named)
+    with closing(_sqlite3.connect(":memory:")) as own, pytest.raises(type(raised.value)) as expected:
+        getattr(own, method)(*arguments, **named)
+    assert str(raised.value) == str(expected.value)
