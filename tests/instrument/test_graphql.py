@@ -160,8 +160,9 @@ def test_an_operation_without_a_name_and_one_of_several(recorder: Recorder) -> N
     with request():
         schema.execute_sync("{ price }")
         schema.execute_sync("query A { price } query B { price }", operation_name="B")
+        schema.execute_sync("query First { price }")
     names = [name for name in recorder.only.names if name.startswith("GraphQL/")]
-    assert names == ["GraphQL/query", "GraphQL/query/B"]
+    assert names == ["GraphQL/query", "GraphQL/query/B", "GraphQL/query/First"]
 
 
 # without the agent Python warns, too

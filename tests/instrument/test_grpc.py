@@ -190,3 +190,13 @@ def test_a_call_inside_a_call_carries_the_outer_one(
     called, _ = wait_for_ends(recorder, 2)
     assert [each.names for each in called] == [["by hand"]]
     assert (stock.metadata[0]["sw8"], stock.metadata[0]["x-own"]) == (carried, "1")
+
+
+def test_a_caller_with_a_traceparent_alone_shares_its_trace(recorder: Recorder, channel: Any) -> None:
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    token = suppress_instrumentation.set(True)
+    metadata = (("traceparent", f"00-{trace_id}-b7ad6b7169203331-01"),)
+    channel.unary_unary("/stock.Stock/Look")(b"lamp", metadata=metadata)
+    suppress_instrumentation.reset(token)
+    _, (served,) = wait_for_ends(recorder, 1)
+    assert served.trace_id == trace_id

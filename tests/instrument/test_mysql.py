@@ -21,7 +21,7 @@ from asyncmy import cursors as asyncmy_cursors
 from kit.real.databases import Mariadb
 from record.recorded import recording
 from swagent import Config, local_span
-from swagent.instrument import instrument, uninstrument
+from swagent.instrument import instrument, settings, uninstrument
 from swagent.record.trace.model import SpanRecord
 
 from .loops import on_asyncio
@@ -215,3 +215,16 @@ def test_a_closed_cursor_fails_as_ever(mariadb: Mariadb, caplog: pytest.LogCaptu
     # what other tests left behind may have its say meanwhile, in threads of its own
     found = [record for record in caplog.records if record.thread == threading.get_ident()]
     assert (recorder.segments, found) == ([], [])
+
+
+@pytest.mark.parametrize("driver", BLOCKING)
+def test_a_statement_is_shown_where_settings_say_so(
+    driver: str, mariadb: Mariadb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "_current", settings.Settings(sql_statements=True, sql_parameters_max_length=100))
+    connection = _connect(driver, mariadb)
+    with recording() as recorder, connection.cursor() as cursor:
+        cursor.execute(query="SELECT %s", args=("lamp",))
+    connection.close()
+    tags = dict(recorder.only.spans[0].tags)
+    assert (tags["db.statement"], tags["db.sql.parameters"]) == ("SELECT %s", "('lamp',)")

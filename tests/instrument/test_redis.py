@@ -138,6 +138,7 @@ def test_a_command_that_waits_for_another_client_has_no_span(recorder: Recorder,
 
 @real
 def test_a_script_that_the_client_has_to_send_first_is_no_failure(recorder: Recorder, client: Any) -> None:
+    client.ping()
     client.script_flush()
     assert client.register_script("return 7")() == 7
     spans = [segment.spans[0] for segment in recorder.segments]
