@@ -19,11 +19,10 @@ from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExp
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpSpans
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from kit.loop_thread import LoopThread
 from swagent.collector.server import Collector
-from swagent.collector.store.store import Store
 
 WAYS = ("grpc", "grpc-gzip", "http", "http-gzip", "json", "json-gzip")
 _EXPORTERS: dict[tuple[str, str], Any] = {
@@ -40,9 +39,9 @@ _EXPORTERS: dict[tuple[str, str], Any] = {
 
 
 @contextmanager
-def collecting(store: Store | None = None, token: str = "") -> Iterator[Collector]:
+def collecting(token: str = "") -> Iterator[Collector]:
     """A collector in a thread, with its port of HTTP."""
-    collector = Collector(store=store, http_port=0, token=token)
+    collector = Collector(http_port=0, token=token)
     with LoopThread() as thread:
         thread.run(collector.start)
         try:
@@ -67,17 +66,12 @@ def exporter(way: str, signal: str, collector: Collector, **settings: Any) -> An
 
 
 @contextmanager
-def tracing(
-    collector: Collector, service: str, way: str = "http", *, batched: bool = False, **settings: Any
-) -> Iterator[Any]:
+def tracing(collector: Collector, service: str, way: str = "http", **settings: Any) -> Iterator[Any]:
     """A service's tracer, whose spans have arrived at the end."""
     attributes = {"service.name": service, "service.instance.id": f"{service}-1", "deployment.environment.name": "test"}
-    spans = exporter(way, "traces", collector, **settings)
     provider = TracerProvider(resource=Resource(attributes))
-    processor = BatchSpanProcessor(spans, max_queue_size=200_000) if batched else SimpleSpanProcessor(spans)
-    provider.add_span_processor(processor)
+    provider.add_span_processor(SimpleSpanProcessor(exporter(way, "traces", collector, **settings)))
     try:
         yield provider.get_tracer("neighbour", "1.0")
     finally:
-        provider.force_flush(50_000)
         provider.shutdown()

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from collector.made_traces import Did, Request, made, store_of
+from collector.made_traces import Request, made, store_of
 from collector.served import noted_reads
 from collector.test_findings_of_a_trace import payment
 from swagent.collector.api.parameters import Parameters
 from swagent.collector.api.queries import queries
-from swagent.collector.findings import baselines
 from swagent.collector.findings.baselines import SECONDS, Baselines
 from swagent.collector.findings.durations import Operation
 from swagent.collector.store.store import Store
@@ -88,32 +87,6 @@ def test_it_is_read_anew_after_some_seconds_once_the_store_has_changed(monkeypat
     assert len(counted.reads) == 3
 
 
-def test_it_is_read_anew_at_once_when_much_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = filled(*[10] * 20)
-    counted = Counted(store, monkeypatch)
-    assert counted.durations() == (10, 20)
-    add(store, [30, 30])
-    assert counted.durations() == (10, 20)
-    add(store, [30])
-    assert counted.durations() == (10, 23)
-    assert len(counted.reads) == 2
-    few = filled()
-    assert Baselines(few).usual([GET]) == {}
-    early = Counted(few, monkeypatch)
-    assert early.durations() is None
-    add(few, [10, 20])
-    assert early.durations() == (10, 2)
-
-
-def test_only_operations_that_are_not_known_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = store_of(*(made(Request("shop", "GET:/x", 0, 9, [Did("SELECT", 1, 5, "db:1")])) for _ in range(20)))
-    select = Operation("exit", "shop", "SELECT", "db:1")
-    counted = Counted(store, monkeypatch)
-    assert counted.usual([GET]) == {GET: (9, 20)}
-    assert counted.usual([GET, select]) == {GET: (9, 20), select: (4, 20)}
-    assert [query.count(":name") for query, _ in counted.reads] == [1, 1]
-    assert counted.usual([select, GET]) == {GET: (9, 20), select: (4, 20)}
-    assert len(counted.reads) == 2
 
 
 def test_the_calls_of_the_trace_itself_do_not_count_though_it_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,24 +103,3 @@ def test_the_calls_of_the_trace_itself_do_not_count_though_it_came_later(monkeyp
     assert counted.durations(*range(2, 33)) is None
 
 
-def test_of_many_segments_windows_are_read() -> None:
-    known = Baselines(filled(*(10 + each % 3 for each in range(2000))))
-    assert known.usual([GET])[GET] == (11, 2000)
-    assert known.sampled([GET], 500)[GET] == (11, 500)
-
-
-@pytest.mark.parametrize(("bound", "most"), [("MOST_KEPT", 2), ("MOST_LENGTHS", 4)])
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str, most: int) -> None:
-    monkeypatch.setattr(baselines, bound, most)
-    operations = [Operation("entry", "shop", f"GET:/{number}", "") for number in range(4)]
-    traces = (made(Request("shop", each.operation, 0, took)) for took in (10, 20) for each in operations)
-    counted = Counted(store_of(*traces), monkeypatch)
-    for each in operations:
-        assert counted.usual([each]) == {each: (10, 2)}
-    assert len(counted.reads) == 4
-    for each in reversed(operations):
-        counted.usual([each])
-    assert len(counted.reads) == 6
-    assert set(counted.usual(operations)) == set(operations)
-    assert set(counted.usual(operations)) == set(operations)
-    assert len(counted.reads) == 8

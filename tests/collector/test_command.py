@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import signal
 import socket
 import subprocess
@@ -24,13 +23,6 @@ from swagent_proto import messages as wire
 pytestmark = pytest.mark.anyio
 COMMAND = [sys.executable, "-m", "swagent.collector"]
 FREE = ["--port", "0", "--http-port", "0", "--page-port", "0"]
-# Answers under way have more time at the stop than even a busy machine takes to end them.
-PATIENT = [
-    sys.executable,
-    "-c",
-    "import sys; from swagent.collector import http_server; http_server._GRACE = 20; "
-    "from swagent.collector.__main__ import main; sys.exit(main())",
-]
 
 
 @contextmanager
@@ -173,23 +165,6 @@ async def test_a_restart_shows_what_came_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.gate
-async def test_it_ends_while_a_browser_listens() -> None:
-    with running("--quiet", command=PATIENT) as (process, _):
-        assert process.stdout is not None
-        page = process.stdout.readline() and process.stdout.readline().strip()
-        async with (
-            httpx.AsyncClient(trust_env=False, timeout=50) as client,
-            client.stream("GET", f"{page}api/live") as answer,
-        ):
-            lines = answer.aiter_lines()
-            assert (await anext(lines)).startswith("event: changed")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 0
-            assert process.stderr is not None
-            assert process.stderr.read() == ""
-
-
-@pytest.mark.gate
 def test_no_broker_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -220,18 +195,3 @@ def test_a_full_disk_at_the_end_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     said = capsys.readouterr()
     assert "disk is full" in said.err
     assert "received 1 segment" in said.out
-
-
-def test_a_full_disk_at_the_start_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Kafka's offsets are written before it listens."""
-
-    async def start(collector: Collector) -> None:
-        full(tmp_path / "store.db").commit()
-
-    monkeypatch.setattr(Collector, "start", start)
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    assert command.run(parser.parse_args(["--no-page"])) == 1
-    assert "disk is full" in capsys.readouterr().err

@@ -10,7 +10,6 @@ import pytest
 from collector.made_traces import store_of
 from collector.served import START, listed
 from swagent.collector.api import failure_index
-from swagent.collector.api.calls import endpoints, services
 from swagent.collector.api.errors import error_group, errors
 from swagent.collector.api.failure_index import FailureIndex
 from swagent.collector.api.failures import Group, exception, failures
@@ -149,16 +148,6 @@ def test_an_exception_that_passes_several_spans_counts_once() -> None:
     assert [each.group.kind for each in both] == ["shop.Refused", "shop.PaymentFailed"]
 
 
-def test_a_call_that_failed_because_what_it_called_failed_is_not_counted_again() -> None:
-    store = store_of([_order()])
-    index = FailureIndex(store)
-    found = errors(store, index, {}, "last")
-    assert [each["operation"] for each in found["groups"]] == ["/pay"], "nothing is known of the other side"
-    store.add(_answer())
-    found = errors(store, index, {}, "last")
-    assert [each["kind"] for each in found["groups"]] == ["shop.PaymentFailed"]
-
-
 @pytest.mark.parametrize(
     ("filters", "kinds"),
     [
@@ -261,19 +250,6 @@ def test_a_callers_own_exception_that_came_through_counts_at_its_origin() -> Non
     assert (front["failures"], front["through"]) == (0, 1)
 
 
-def test_a_service_counts_the_errors_that_came_through_apart() -> None:
-    store = store_of([_order(), _answer(), failed(7, raised())])
-    sums = {each["name"]: (each["errors"], each["through"]) for each in services(store)["services"]}
-    assert sums == {"front": (0, 1), "shop": (2, 0)}
-    (endpoint,) = endpoints(store, "front")["endpoints"]
-    assert (endpoint["errors"], endpoint["through"], endpoint["error_rate"]) == (0, 1, 0.0)
-
-
-def test_a_trace_says_what_failed_in_it_once() -> None:
-    assert trace_failure([_order(raised("httpx.HTTPStatusError", "502")), _answer()]) == {
-        "count": 1, "kind": "shop.PaymentFailed", "status": "", "service": "shop", "is_handled": False,
-    }  # fmt: skip
-    assert trace_failure([]) is None
 
 
 def _beside(end: int) -> list[Segment]:

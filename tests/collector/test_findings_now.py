@@ -42,13 +42,6 @@ def test_nothing_is_amiss_where_nothing_is() -> None:
     assert (calm.findings, calm.requests, calm.samples) == ([], 50, 3)
 
 
-def test_a_dependency_that_is_slow_at_times() -> None:
-    [finding] = findings(*payments(100))
-    assert said([finding]) == [("slow_dependency", "payments", "SELECT balance")]
-    assert (finding.count, finding.ms, finding.confidence) == (10, 9000, "high")
-    assert "usually 8 ms (p50 of 100)" in finding.sentence
-
-
 def test_one_slow_request_may_be_chance_and_so_may_be_the_first_ones() -> None:
     assert findings(*payments(60, every=50)) == []
     slow_first = [made(payment(900), 0), made(payment(900), 1), *payments(40, every=100)]
@@ -217,15 +210,6 @@ def asked(
     return made(Request("shop", "POST:/graphql", 0, 10, [local], tags={"http.status_code": "200"}), number * 100)
 
 
-def test_a_graphql_operation_that_failed_is_a_failure_though_its_request_has_the_status_200() -> None:
-    fine = [made(Request("shop", "POST:/graphql", 0, 10), number * 100) for number in range(20)]
-    [finding] = findings(*fine, *(asked(number, "Orders") for number in range(3)))
-    assert (finding.subject, finding.count, finding.failures) == (
-        ("error_chain", "shop", "GraphQL/query/Orders"), 3, 3
-    )  # fmt: skip
-    assert finding.sentence == (
-        "NoStock shop/stock.py:7 · 3 times, the last in shop · POST:/graphql, GraphQL/query/Orders"
-    )
 
 
 def test_each_graphql_operation_of_a_request_has_its_own_failures() -> None:
@@ -309,12 +293,6 @@ def test_lost_records_are_a_finding_of_their_service() -> None:
     [finding] = look(store).findings
     assert (finding.kind, finding.count) == ("losses", 120)
     assert finding.sentence == "shop lost 120 records: 120 of segment (queue full)"
-
-
-def test_those_come_first_that_explain_most_and_hints_last() -> None:
-    traces = [*payments(100), *(made(profile(), each * 100) for each in range(100))]
-    traces += [failing(number) for number in range(5)]
-    assert [each.kind for each in findings(*traces)] == ["slow_dependency", "error_chain", "sequential_awaits"]
 
 
 def test_only_a_time_that_is_asked_for() -> None:

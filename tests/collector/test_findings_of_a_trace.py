@@ -397,11 +397,6 @@ def test_a_failure_is_one_chain_through_all_services() -> None:
     assert (finding.kind, finding.failures, len(finding.places)) == ("error_chain", 1, 3)
 
 
-def test_a_trace_names_the_graphql_operation_whose_answer_had_errors() -> None:
-    logs = raised("shop.NoStock", "shop/stock.py", 7)
-    failed = Did("GraphQL/query/Orders", 1, 9, layer="Unknown", kind="Local", error=True, logs=logs)
-    [finding] = found(of=made(Request("shop", "POST:/graphql", 0, 10, [failed]))).findings
-    assert finding.sentence == "shop · POST:/graphql, GraphQL/query/Orders failed: NoStock shop/stock.py:7"
 
 
 @pytest.mark.parametrize(

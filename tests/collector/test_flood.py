@@ -20,18 +20,15 @@ from grpclib.exceptions import GRPCError
 from collector.served import START, serving
 from collector.test_malformed import send
 from swagent.collector import http_protocol
-from swagent.collector.intake import bodies, connections, json_pieces, messages, room
+from swagent.collector.intake import bodies, json_pieces, messages, room
 from swagent.collector.server import Collector
 from swagent.collector.store import wire_pieces
 from swagent.collector.store.protocol import parse
 from swagent.collector.store.segment_index import index, index_bytes
-from swagent.collector.store.store import Store
-from swagent.collector.store.trace_records import Reference, Segment, Span
-from swagent.collector.store.trace_translation import decode_segment, message_of, segment_of
+from swagent.collector.store.trace_translation import decode_segment, segment_of
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
-EMPTY = 20_000
 
 
 Served = tuple[Collector, httpx.AsyncClient]
@@ -82,15 +79,6 @@ def test_a_segment_in_pieces_is_the_same_segment() -> None:
     assert b"".join(wire_pieces.cut(body)) == body
     assert index_bytes(body) == index(parse("SegmentObject", body), body)
     assert decode_segment(body) == segment_of(parse("SegmentObject", body))
-
-
-def test_a_small_segment_in_pieces_is_the_same_segment() -> None:
-    reference = Reference("CrossProcess", "t", "p", 1, "front", "f1", "/", "")
-    spans = (Span(0, -1, 5, 9, "/a", kind="Entry", references=(reference, reference)), Span(1, 0, 6, 7, "b"))
-    body = message_of(Segment("t", "s", "shop", "i", spans)).SerializeToString()
-    assert index_bytes(body) == index(parse("SegmentObject", body), body)
-    assert decode_segment(body) == segment_of(parse("SegmentObject", body))
-    assert index_bytes(b"") == index(parse("SegmentObject", b""), b"")
 
 
 async def test_many_empty_objects_are_refused_early(served: Served) -> None:
@@ -167,20 +155,6 @@ async def test_an_element_has_an_end(served: Served) -> None:
     assert "characters" in answer.json()["error"]
 
 
-@pytest.mark.gate
-async def test_a_collection_of_many_meters(collector: Collector, raw: Channel) -> None:
-    first = bytes(
-        wire.MeterData(
-            single_value=wire.MeterSingleValue("m", [], 1.5), service="shop", service_instance="i1", timestamp=7
-        )
-    )
-    data = b"\x0a" + bytes([len(first)]) + first + b"\x0a\x00" * EMPTY
-    _, turns = await turns_during(send(raw, "MeterReportService/collectBatch", data))
-    assert turns > EMPTY // messages.AT_ONCE
-    assert collector.store.statistics().received["meters"] == EMPTY + 1
-    assert {(each.service, each.timestamp) for each in collector.store.meters} == {("shop", 7)}
-
-
 async def test_many_messages_in_one_frame(collector: Collector, raw: Channel) -> None:
     path = "/skywalking.v3.LogReportService/collect"
 
@@ -217,15 +191,6 @@ def _length(data: bytes) -> bytes:
         length.append(size & 0x7F | 0x80)
         size >>= 7
     return bytes([*length, size])
-
-
-async def test_a_collection_is_kept_up_to_what_is_malformed(collector: Collector, raw: Channel) -> None:
-    good = bytes(wire.SegmentCollection([wire.SegmentObject("t", "s")]))
-    with pytest.raises(GRPCError) as refused:
-        await send(raw, "TraceSegmentReportService/collectInSync", good + b"\x0a\x02\x08\x01")
-    assert refused.value.status is Status.INVALID_ARGUMENT
-    assert "SegmentCollection" in (refused.value.message or "")
-    assert [each.segment_id for each in collector.store.segments] == ["s"]
 
 
 async def half_sent(collector: Collector, sizes: Iterable[int], sent: int) -> list[asyncio.StreamWriter]:
@@ -314,20 +279,6 @@ async def test_a_head_has_an_end_in_time(served: Served, monkeypatch: pytest.Mon
     writer.close()
 
 
-async def test_connections_have_an_end(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    collector, _ = served
-    monkeypatch.setattr(http_protocol, "MAX_CONNECTIONS", 2)
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
-    for address in (collector.http_address, collector.address):
-        open_ones = [await connected(address) for _ in range(2)]
-        reader, writer = await connected(address)
-        await until_closed(reader)
-        for _, each in open_ones:
-            assert not each.is_closing()
-            each.close()
-        writer.close()
-
-
 async def test_a_message_over_grpc_has_an_end_in_time(
     collector: Collector, raw: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,38 +294,6 @@ async def test_a_message_over_grpc_has_an_end_in_time(
     with pytest.raises(GRPCError) as refused:
         await send_half()
     assert refused.value.status is Status.DEADLINE_EXCEEDED
-
-
-@pytest.mark.gate
-async def test_the_stop_does_not_wait_for_a_flood(served: Served) -> None:
-    collector, client = served
-    segments = [{"traceId": "t", "traceSegmentId": str(number), "spans": [{}] * 50} for number in range(5000)]
-    body = json.dumps(segments).encode()
-
-    async def flood() -> None:
-        assert (await client.post("/v3/segments", content=body)).status_code == 503
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(flood)
-        while not collector._http.is_busy:  # type: ignore[union-attr]
-            await anyio.lowlevel.checkpoint()
-        await collector.stop()
-    assert not collector.is_running
-
-
-@pytest.mark.gate
-async def test_a_trace_of_very_many_spans_is_shown_while_the_loop_turns() -> None:
-    store = Store()
-    for part in range(30):
-        references = (Reference("CrossProcess", "t", "s0", 0, "shop", "i", "/", ""),) if part else ()
-        spans = [Span(0, -1, START, START + 9, "/", kind="Entry", references=references)]
-        spans += [Span(number, 0, START + number, START + number, "x") for number in range(1, 1000)]
-        store.add(Segment("t", f"s{part}", "shop", "i", tuple(spans)))
-    async with serving(store) as (_, client):
-        answer, turns = await turns_during(client.get("/api/traces/t", timeout=60))
-    assert answer.json()["left_out"] == 20_000
-    assert len(answer.json()["spans"]) == 10_000
-    assert turns > 500
 
 
 async def test_half_sent_messages_have_little_room(collector: Collector, raw: Channel) -> None:
@@ -403,27 +322,3 @@ async def test_half_sent_messages_have_little_room(collector: Collector, raw: Ch
         assert await send(raw, "TraceSegmentReportService/collect", bytes(wire.SegmentObject("t", "s"))) == b""
         group.cancel_scope.cancel()
     assert len(collector.store.segments) == 1
-
-
-@pytest.mark.gate
-async def test_one_large_message_at_a_time_is_parsed(
-    collector: Collector, raw: Channel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The loop shares the interpreter with one thread, however many large messages come."""
-    original, running = messages._parse_large, list[int]()
-
-    def parse_alone(name: str, data: bytes) -> Any:
-        running.append(1)
-        assert running == [1]
-        message = original(name, data)
-        assert running == [1]
-        running.clear()
-        return message
-
-    monkeypatch.setattr(messages, "_parse_large", parse_alone)
-    async with anyio.create_task_group() as group:
-        for number in range(5):
-            segment = big_segment(1000)
-            segment.trace_segment_id = f"s{number}"
-            group.start_soon(send, raw, "TraceSegmentReportService/collect", bytes(segment))
-    assert len(collector.store.segments) == 5

@@ -62,12 +62,6 @@ async def test_segments_by_stream_and_in_sync(collector: Collector, channel: Cha
     assert collector.store.statistics().received["segments"] == 4
 
 
-async def test_numbers_without_a_name_are_kept_as_digits(collector: Collector, channel: Channel) -> None:
-    unknown = wire.SpanObject(span_type=wire.SpanType.try_value(9))
-    await wire.TraceSegmentReportServiceStub(channel).collect([wire.SegmentObject("t", "s", [unknown])])
-    assert collector.store.segments[0].spans[0].kind == "9"
-
-
 async def test_logs(collector: Collector, channel: Channel) -> None:
     bodies = [
         wire.LogDataBody("text", text=wire.TextLog("hello")),

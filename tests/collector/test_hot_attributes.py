@@ -84,11 +84,6 @@ def test_a_change_is_no_attribute() -> None:
     assert named(hottest([*bad, *seen(5, version=lambda _: "2")], good)) == (["version=2"], [])
 
 
-def test_where_it_is_looked_for() -> None:
-    bad, good = seen(30, tenant=lambda _: "globex"), seen(100, tenant=lambda n: TENANTS[n % 5])
-    assert hottest(bad, good, of_process=True) is None
-
-
 def test_the_attributes_of_a_trace() -> None:
     tags = "\x1ftenant\x1eglobex\x1f\x01\x1eGET:/x\x1fhttp.status_code\x1e500\x1ftime.ready\x1e5\x1flong\x1ea\x1d\x1f"
     assert {(each.text, each.term) for each in attributes_of([("shop", "1f@10.0.0.1", tags)])} == {

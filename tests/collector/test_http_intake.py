@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import httpx
@@ -10,33 +9,12 @@ import pytest
 
 from swagent.collector.server import Collector
 from swagent.collector.store.records import Event
-from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
+from swagent.collector.store.trace_records import Segment, Span
 
 pytestmark = pytest.mark.anyio
-SEGMENT = {
-    "traceId": "t",
-    "traceSegmentId": "s1",
-    "service": "shop",
-    "serviceInstance": "i1",
-    "spans": [
-        {
-            "spanId": 0,
-            "parentSpanId": -1,
-            "startTime": "1700000000000",  # proto3's JSON has 64-bit numbers as text; many agents send numbers
-            "endTime": 1700000000042,
-            "operationName": "/pay <script>",
-            "peer": "db:5432",
-            "spanType": "Exit",
-            "spanLayer": 1,
-            "componentId": 7013,
-            "isError": True,
-            "tags": [{"key": "a", "value": "1"}],
-            "logs": [{"time": 5, "data": [{"key": "event", "value": "error"}]}],
-            "refs": [{"refType": "CrossThread", "traceId": "t", "parentTraceSegmentId": "p", "parentSpanId": 3}],
-            "anUnknownField": 1,
-        }
-    ],
-}
+# proto3's JSON has 64-bit numbers as text and names of enums; many agents send numbers
+SPAN = {"startTime": "1700000000000", "endTime": 1700000000042, "spanLayer": 1, "spanType": "Exit", "anUnknownField": 1}
+SEGMENT = {"traceId": "t", "traceSegmentId": "s1", "spans": [SPAN]}
 
 
 Served = tuple[Collector, httpx.AsyncClient]
@@ -54,13 +32,8 @@ async def test_segments(served: Served) -> None:
         await client.post("/v3/segment", json={**SEGMENT, "traceSegmentId": "s3"}),
     ]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, {})] * 2
-    span = Span(
-        *(0, -1, 1_700_000_000_000, 1_700_000_000_042, "/pay <script>", "db:5432", "Exit", "Database", 7013, True),
-        tags=(("a", "1"),),
-        logs=(SpanLog(5, (("event", "error"),)),),
-        references=(Reference("CrossThread", "t", "p", 3, "", "", "", ""),),
-    )
-    assert collector.store.segments == [Segment("t", f"s{number}", "shop", "i1", (span,)) for number in (1, 2, 3)]
+    span = Span(0, 0, 1_700_000_000_000, 1_700_000_000_042, "", "", "Exit", "Database")
+    assert collector.store.segments == [Segment("t", f"s{number}", "", "", (span,)) for number in (1, 2, 3)]
 
 
 async def test_the_other_signals(served: Served) -> None:
@@ -145,10 +118,3 @@ async def test_statuses(served: Served, monkeypatch: pytest.MonkeyPatch) -> None
         assert answer.status_code == status
         assert answer.json()["error"], "every refusal says why"
     assert "/v3/segments" in answers[404].json()["error"]
-
-
-async def test_an_agent_by_another_name_may_report(served: Served) -> None:
-    collector, client = served
-    answer = await client.post("/v3/segment", content=json.dumps(SEGMENT), headers={"host": "oap:12800"})
-    assert answer.status_code == 200
-    assert len(collector.store.segments) == 1

@@ -78,8 +78,3 @@ async def test_very_many_victims_are_limited_and_counted(api: Api, monkeypatch: 
     answer = await api("loop", trace_id="trace-blocker")
     assert [each["trace_id"] for each in answer["spans"]] == [f"trace-victim-{number}" for number in (9, 8, 7)]
     assert answer["left_out"] == 7
-
-
-async def test_a_value_that_is_no_number_is_none(api: Api) -> None:
-    api.add(blocker(), request("odd", 50, 340, loop_waited="long"))
-    assert [each["trace_id"] for each in await found(api, "odd")] == ["trace-blocker"]

@@ -86,16 +86,6 @@ async def over_stdio(*options: str) -> AsyncGenerator[Client, None]:
         yield client
 
 
-async def test_a_planted_incident_is_found_in_one_call() -> None:
-    async with over_http() as (_, client):
-        found = text_of(await client.call_tool("findings", {}))
-    first, second, third = found.splitlines()
-    assert first == "2 findings in 102 requests, those first that explain most."
-    assert second.startswith("1. slow dependency: 95 % · payments → ledger-db:5432 · SELECT balance · 3.17 s")
-    assert "[trace slow]" in second
-    assert "OutOfStock stock/pool.py:118 → HTTPStatusError shop/app.py:88 → 502" in third
-
-
 QUESTIONS: Mapping[str, tuple[dict[str, Any], str]] = {
     "findings": ({"worse_since_minutes": 5}, "1. slow dependency"),
     "traces": ({"query": "dur>1s", "sort": "slowest"}, "large 2023"),

@@ -40,11 +40,6 @@ class Counted:
             self.store.add(segment)
 
 
-async def test_while_nothing_changes_one_answer_is_enough() -> None:
-    query = Counted(takes=0.05)
-    assert [await query.ask() for _ in range(3)] == [1, 1, 1]
-
-
 async def test_an_answer_that_took_no_time_is_made_anew_once_the_store_has_changed() -> None:
     query = Counted(takes=0.05)
     assert await query.ask() == 1

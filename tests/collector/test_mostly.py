@@ -76,14 +76,6 @@ def test_a_page_says_whether_there_is_more_to_know() -> None:
     assert [page["is_complete"] for page in pages] == [False, False, True]
 
 
-def test_an_answer_looks_at_as_many_as_it_has_time_for() -> None:
-    store = store_of(*(made(payment(), trace=f"t{number}") for number in range(5)))
-    index, wanted = MostlyIndex(store, accumulate(repeat(0.04)).__next__), [f"t{number}" for number in range(5)]
-    assert list(index.of(wanted)) == ["t0", "t1"]
-    assert list(index.of(wanted)) == ["t0", "t1", "t2", "t3"]
-    assert list(index.of(wanted)) == wanted
-
-
 def test_a_large_trace_is_not_looked_at() -> None:
     asked = [Did("SELECT", number, number + 1, "db:1") for number in range(MOST_SPANS)]
     store = store_of(made(Request("shop", "GET:/x", 0, 9000, asked), trace="large"))

@@ -15,8 +15,6 @@ from swagent import Agent, Config, Layer, entry_span, exit_span
 from swagent.collector.api.calls import service_map
 from swagent.collector.api.trace import trace
 from swagent.collector.server import Collector
-from swagent.collector.store.limits import Limits
-from swagent.collector.store.store import Store
 
 pytestmark = pytest.mark.anyio
 _W3C = TraceContextTextMapPropagator()
@@ -105,37 +103,3 @@ async def test_agents_that_report_by_otlp_are_joined_as_all_others(protocol: str
             ("shop", "/stock"),
             ("stock", "GET /stock"),
         ]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(500)
-@pytest.mark.parametrize("way", ["grpc", "http", "json"])
-def test_a_hundred_thousand_spans_come_in(way: str) -> None:
-    with collecting(Store(limits=Limits(segments=200_000))) as collector:
-        with tracing(collector, "stock", way, batched=True) as tracer:
-            for number in range(100_000):
-                tracer.start_span(f"work {number % 50}").end()
-        assert collector.store.counts()["segments"] == 100_000
-        assert collector.store.statistics().received["segments"] == 100_000
-        ids = {segment for (segment,) in collector.store.read("SELECT segment FROM segments")}
-    assert len(ids) == 100_000
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(500)
-@pytest.mark.parametrize("protocol", ["otlp", "otlp-http"])
-async def test_a_hundred_thousand_spans_go_out_and_come_in(protocol: str) -> None:
-    with collecting(Store(limits=Limits(segments=200_000))) as collector:
-        address = collector.address if protocol == "otlp" else collector.http_address
-        ours = {"service": "shop", "collector": address, "protocol": protocol}
-        async with Agent(Config(**ours)) as agent:  # type: ignore[arg-type]
-            for batch in range(100):
-                for _ in range(250):
-                    with entry_span("GET:/orders"):
-                        for peer in ("a:80", "b:80", "c:80"):
-                            with exit_span("/stock", peer=peer):
-                                pass
-                assert await agent.flush(100), batch
-            statistics = agent.statistics().segment
-        assert (statistics.offered, statistics.confirmed, statistics.dropped) == (25_000, 25_000, {})
-        assert collector.store.counts()["segments"] == 100_000

@@ -156,13 +156,9 @@ async def test_an_order_that_is_no_task_is_refused(changes: dict[str, Any], word
         ({"origin": "http://127.0.0.1"}, None, 201),
         ({"content-type": "application/json; charset=utf-8"}, None, 201),
         ({"content-type": "text/plain"}, None, 415),
-        ({"content-type": "application/x-www-form-urlencoded"}, b"service=shop", 415),
         ({"content-type": ""}, None, 415),
         ({"origin": "http://evil.example"}, None, 403),
-        ({"origin": "null"}, None, 403),
-        ({"host": "evil.example", "origin": "http://evil.example"}, None, 403),
         ({}, b"{", 400),
-        ({}, b"[]", 400),
         ({}, b"\xff\xfe", 400),
         ({}, b"[" * 4000, 400),
         ({}, b"[" + b" " * MAX_BODY, 413),
@@ -176,14 +172,6 @@ async def test_requests_that_may_make_a_task(headers: dict[str, str], body: byte
     assert answer.status_code == status, answer.text
     assert status == 201 or answer.json()["error"]
     assert len(api.store.profiles()) == (status == 201)
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("PUT", "/api/profiles"), ("DELETE", "/api/profiles"), ("POST", "/api/profiles/x"), ("POST", "/")],
-)
-async def test_other_addresses_and_methods_stay_closed(method: str, path: str) -> None:
-    assert (await Api().client.request(method, path, json=ORDER)).status_code == 405
 
 
 def stacks(store: Store, segment: str, first: int, *lines: tuple[int, str], name: str = "one") -> None:
@@ -246,12 +234,6 @@ async def test_tasks_are_listed_with_their_segments_and_found_by_trace(api: Api)
     assert [each["id"] for each in by_trace] == ["one", "of another collector"]
     assert (await api("profiles", trace_id="other"))["tasks"] == []
     await api("profiles/nothing", 404)
-
-
-async def test_stacks_from_other_agents_begin_at_number_0(api: Api) -> None:
-    api.add(*(ThreadSnapshot("java", "s", NOW + number * 10, number, ("main", "run")) for number in range(250)))
-    nodes = (await api("profiles/java"))["nodes"]
-    assert [(each["count"], each["ms"], each["oap_ms"]) for each in nodes] == [(250, 2490, 2490)] * 2
 
 
 def test_the_rarest_calls_are_left_out_and_no_gap_comes_of_it() -> None:
@@ -328,11 +310,3 @@ async def test_stacks_are_merged_once_until_others_come(api: Api, monkeypatch: p
     assert len(merged) == 2
 
 
-def test_very_deep_stacks_are_no_trouble() -> None:
-    tree = StackTree()
-    deep = tuple(f"call {number}" for number in range(5_000))
-    tree.add(Look(1, NOW, deep))
-    tree.add(Look(2, NOW - 5, deep))
-    tree.begin_segment()
-    nodes, _ = tree.answers()
-    assert {each["ms"] for each in nodes} <= {0}, "a clock that goes back takes no time"

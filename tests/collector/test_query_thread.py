@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-import urllib.request
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,7 +14,6 @@ import anyio.to_thread
 import pytest
 
 from collector.served import channel_to, line, serving, shop_and_stock
-from kit.servers import collector_thread
 from swagent.collector.api import logs as logs_query
 from swagent.collector.api import pieces
 from swagent.collector.api.parameters import Parameters
@@ -129,27 +127,6 @@ async def send(collector: Collector, segment_id: str) -> None:
         )
 
 
-@pytest.mark.gate
-async def test_reports_are_confirmed_while_a_query_computes() -> None:
-    """The query leaves the interpreter only when that takes it away."""
-    has_begun, is_over = threading.Event(), threading.Event()
-
-    def compute() -> None:
-        has_begun.set()
-        while not is_over.is_set():
-            pass
-
-    async with Collector() as collector, anyio.create_task_group() as group:
-        group.start_soon(QueryThread().run, compute)
-        try:
-            await anyio.to_thread.run_sync(has_begun.wait, 20)
-            for number in range(10):
-                await send(collector, str(number))
-        finally:
-            is_over.set()
-    assert len(collector.store.segments) == 10
-
-
 @pytest.mark.parametrize("query", QUERIES)
 async def test_reports_are_confirmed_between_two_reads_of_a_query(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
@@ -217,12 +194,6 @@ async def test_a_query_that_reads_without_a_pause_lets_reports_in() -> None:
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 class TestQueryThread:
-    async def test_it_gives_what_the_query_gives(self) -> None:
-        thread = QueryThread()
-        assert await thread.run(lambda: 7) == 7
-        with pytest.raises(ZeroDivisionError):
-            await thread.run(lambda: 1 // 0)
-
     async def test_one_query_at_a_time(self) -> None:
         thread, running = QueryThread(), list[int]()
 
@@ -262,10 +233,6 @@ class TestQueryThread:
                 await thread.run(lambda: ran.append(1))
             first.set()
         assert ran == []
-
-
-def test_elsewhere_nothing_is_cancelled() -> None:
-    stop_if_cancelled()
 
 
 async def test_a_query_ends_when_its_client_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,17 +301,3 @@ def test_pieces_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         now += 1.0
         measured.end()
     assert measured.rows == 1
-
-
-@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
-async def test_a_collector_may_be_made_in_another_loop_than_it_serves_in() -> None:
-    def ask(address: str) -> list[int]:
-        found = []
-        for path in ("/api/services", "/api/traces", "/api/map"):
-            with urllib.request.urlopen(f"http://{address}{path}", timeout=20) as answer:
-                found.append(answer.status)
-        return found
-
-    collector = Collector(page_port=0)
-    with collector_thread(collector):
-        assert await anyio.to_thread.run_sync(ask, collector.page_address) == [200, 200, 200]

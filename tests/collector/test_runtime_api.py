@@ -83,16 +83,6 @@ async def test_a_reason_that_is_new_had_no_loss_before(api: Api) -> None:
     }  # fmt: skip
 
 
-async def test_log_lines_say_how_many_match_on_every_page(api: Api) -> None:
-    api.add(*(line(number, "ERROR" if number % 3 == 0 else "INFO") for number in range(9)))
-    first = await api("logs", limit=4)
-    assert (first["total"], (await api("logs", limit=4, cursor=first["next"]))["total"]) == (9, 9)
-    assert (await api("logs", level="error", limit=1))["total"] == 3
-    within = await api("logs", from_=START + 2000, to=START + 4000)
-    assert (within["total"], len(within["logs"])) == (3, 3)
-    assert (await api("logs", q="nothing like it"))["total"] == 0
-
-
 async def test_one_log_line_by_its_id(api: Api) -> None:
     api.add(*map(line, range(3)))
     known = (await api("logs"))["logs"][1]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import sqlite3
 import threading
 import time
 
-import anyio
 import pytest
 
 from swagent.collector.live import Debouncer
@@ -85,23 +82,6 @@ async def test_other_signals_are_bounded() -> None:
         Store(max_segments=0)
 
 
-async def test_statistics_as_a_sentence() -> None:
-    store = Store(max_segments=1)
-    assert str(store.statistics()) == "0 segments (0 duplicates), 0 logs, 0 meters; 0 services"
-    for number in (1, 1, 2):
-        store.add(segment(number))
-    store.add(line(1))
-    assert str(store.statistics()) == "3 segments (1 duplicate, 1 evicted), 1 log, 0 meters; 1 service: shop"
-
-
-async def test_wait_for_what_is_there_and_for_what_arrives() -> None:
-    store = Store()
-    async with anyio.create_task_group() as group:
-        group.start_soon(store.wait_for, lambda store: len(store.segments) == 2)
-        for number in range(2):
-            await anyio.lowlevel.checkpoint()
-            store.add(segment(number))
-    await store.wait_for(lambda store: len(store.segments) == 2, timeout=0)
 
 
 async def test_wait_for_gives_up_and_leaves_nothing_behind() -> None:
@@ -137,15 +117,6 @@ async def test_subscription_ends() -> None:
     unsubscribe()
     store.add(line(2))
     assert heard == [line(1)]
-
-
-async def test_a_store_that_is_dropped_closes_its_database() -> None:
-    store = Store()
-    connection = store._database._connection
-    del store
-    gc.collect()
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        connection.execute("SELECT 1")
 
 
 @pytest.mark.gate

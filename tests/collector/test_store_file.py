@@ -48,6 +48,7 @@ async def test_a_restart_keeps_all(tmp_path: Path) -> None:
     store = Store(path=path)
     for record in (*RECORDS, segment(1), segment(2)):
         store.add(record)
+    store.add(Event("v", "shop", "i2", "", "Shutdown", "Normal", "m", {}, 5, 5, ""))
     store.set_offset("broker", "topic", 1, 77, store.losses)
     seen = store.seen()
     store.close()
@@ -56,7 +57,8 @@ async def test_a_restart_keeps_all(tmp_path: Path) -> None:
     assert again.trace("t2") == [segment(2)]
     assert again.logs == [RECORDS[0]]
     assert again.meters == [RECORDS[2], RECORDS[3]]
-    assert again.records(Event) == [RECORDS[4]]
+    assert again.records(Event)[0] == RECORDS[4]
+    assert list(again.ended()) == [("shop", "i2")]
     assert again.records(ThreadSnapshot) == [RECORDS[5]]
     assert [(each.properties, each.keep_alives) for each in again.instances] == [((("language", "python"),), 1)]
     assert again.seen() == seen
@@ -206,13 +208,3 @@ async def test_a_full_disk_is_answered_and_nothing_is_acknowledged(tmp_path: Pat
     assert [kept.segment_id for kept in store.segments] == ["before", "large"]
     assert store.statistics().duplicates == 0, "what was refused is no duplicate when it comes again"
     store.close()
-
-
-async def test_numbers_beyond_all_bounds_are_kept() -> None:
-    store = Store()
-    odd = Segment("t", "s", "shop", "i", (Span(0, -1, -(2**63), 2**63 - 1, "/a", kind="Entry"),))
-    store.add(odd)
-    store.add(Meter("shop", "i", "m", (), 1, math.nan))
-    store.add(Meter("shop", "i", "n", (), 1, math.inf))
-    assert store.segments == [odd]
-    assert store.read("SELECT value FROM points ORDER BY id") == [(None,), (math.inf,)]

@@ -11,7 +11,6 @@ import pytest
 from collector.served import START, Api, noted_reads
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
-from swagent.collector.view import render
 
 pytestmark = pytest.mark.anyio
 
@@ -87,11 +86,6 @@ async def test_work_after_the_answer_is_no_messaging(api: Api) -> None:
     api.add(Segment("t", "s", "shop", "i", spans))
     trace = await api("traces/t")
     assert (trace["duration"], trace["after"], trace["is_messaging"]) == (100, 300, False)
-
-
-def test_the_terminal_says_the_same() -> None:
-    assert "1,130 ms and 2,510 ms of messaging" in render("order-0", order())
-    assert "messaging" not in render("order-0", order()[1:])
 
 
 def call(skew: int, took: int = 60, error: bool = False, layer: str = "Http") -> list[Segment]:

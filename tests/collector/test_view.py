@@ -14,7 +14,7 @@ from swagent.collector.api.tree import join, walk
 from swagent.collector.live import MOST, Debouncer, LivePrinter
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
-from swagent.collector.view import PLAIN, Palette, render
+from swagent.collector.view import PLAIN, render
 
 pytestmark = pytest.mark.anyio
 
@@ -76,12 +76,6 @@ def test_every_span_appears_once_whatever_its_parents() -> None:
     assert "incomplete: 3 spans hang" in render("t", looped)
 
 
-def test_first_known_reference_is_the_parent() -> None:
-    batch = Span(0, -1, 5, 6, "consume", references=(reference("gone", 0), reference("b", 0)))
-    [root] = join([one("a", batch), one("b", Span(0, -1, 1, 2, "produce"))])
-    assert [child.span.operation for child in root.children] == ["consume"]
-
-
 def test_deep_and_wide_traces_are_cut() -> None:
     deep = [Span(number, number - 1, number, number, f"n{number}") for number in range(5000)]
     lines = render("t", [one("a", *deep)]).splitlines()
@@ -94,12 +88,6 @@ def test_foreign_text_cannot_reach_the_terminal() -> None:
     assert all(character.isprintable() or character == "\n" for character in text)
     assert "? ms" in text
     assert len(text.splitlines()) == 3
-
-
-def test_colours() -> None:
-    failed = [one("a", Span(0, -1, 1, 2, "x", is_error=True))]
-    assert "\033[31m✗\033[0m" in render("t", failed, Palette(colours=True))
-    assert "\033" not in render("t", failed)
 
 
 def test_debouncer() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from file_transport import VARIABLE, FileTransport
 from swagent.config import Config
-from swagent.errors import AmbiguousError, ConfigError, RejectedError, RetryableError
+from swagent.errors import AmbiguousError
 from swagent.signals import Signal
 from swagent.testing import check_transport
 
@@ -116,29 +116,6 @@ async def test_it_keeps_every_promise(path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_path_that_names_no_file_is_left_alone_for_a_while(path: Path) -> None:
-    await FilePeer(path).refuse()
-    with pytest.raises(RejectedError) as refusal:
-        await connect().send(Signal.SEGMENT, [sample(1)])
-    assert refusal.value.pause > 0
-
-
-@pytest.mark.anyio
-async def test_an_unsent_batch_is_not_written_later(path: Path) -> None:
-    peer = FilePeer(path)
-    await peer.hang()
-    transport = connect(timeout=0.05)
-    with pytest.raises(RetryableError):
-        await transport.send(Signal.SEGMENT, [sample(1)])
-    # a reader comes, so that the write could go on
-    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    for thread in threads():
-        thread.join(5.0)
-    assert os.read(reader, 100) == b""
-    os.close(reader)
-
-
-@pytest.mark.anyio
 async def test_a_line_that_was_cut_short_spoils_no_other(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transport = connect()
     write = os.write
@@ -151,19 +128,6 @@ async def test_a_line_that_was_cut_short_spoils_no_other(path: Path, monkeypatch
     torn, *whole = lines_of(path)
     assert torn.startswith(_HEAD)
     assert whole == [_HEAD + sample(2) + _TAIL, _HEAD + sample(3) + _TAIL]
-
-
-@pytest.mark.anyio
-async def test_a_full_disk_is_ambiguous(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "/dev/full")
-    with pytest.raises(AmbiguousError):
-        await connect().send(Signal.SEGMENT, [sample(1)])
-
-
-def test_without_a_path_the_start_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    with pytest.raises(ConfigError, match=VARIABLE):
-        connect()
 
 
 @pytest.mark.gate

@@ -2,10 +2,9 @@
 
     make fuzz ARGS="sw8 --seconds 1800 --seed 7"
 
-With atheris installed its engine does it, guided by the coverage of the code; otherwise the corpus is mutated at
-random. An input that breaks a property is written to a file and named; put it into tests/fuzz/corpus/TARGET/, where
-every run of the tests tries it. `differential` and `native`, which is for the accelerator where it is installed, are of
-another kind: see `differential.run` and `native.run`.
+The corpus is mutated at random. An input that breaks a property is written to a file and named; put it into
+tests/fuzz/corpus/TARGET/, where every run of the tests tries it. `differential` and `native`, which is for the
+accelerator where it is installed, are of another kind: see `differential.run` and `native.run`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+
+from fuzz.mutation import mutate
+from fuzz.targets import TARGETS, quieten, seeds
 
 _REPORT_EVERY = 30.0
 
@@ -33,26 +34,19 @@ def main() -> int:
         return importlib.import_module("differential.run").main(sys.argv[2:])  # type: ignore[no-any-return]
     if sys.argv[1:2] == ["native"]:
         return importlib.import_module("native.run").main(sys.argv[2:])  # type: ignore[no-any-return]
-    # the targets are imported later: atheris looks into what is imported while it instruments
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", nargs="?", help="by default each in turn")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=random.randrange(2**31))
-    parser.add_argument("--engine", choices=["random", "atheris"])
     args = parser.parse_args()
     if args.target is None:
         return _each_in_turn(args.seconds, args.seed)
     print(f"target {args.target}, seed {args.seed}", flush=True)
-    has_atheris = importlib.util.find_spec("atheris") is not None
-    if (args.engine or ("atheris" if has_atheris else "random")) == "atheris":
-        return _by_atheris(args.target, args.seconds, args.seed)
     return _at_random(args.target, args.seconds, args.seed)
 
 
 def _each_in_turn(seconds: float, seed: int) -> int:
-    """In a process each, which atheris ends by itself; the programs that run with and without the agent come last."""
-    from fuzz.targets import TARGETS
-
+    """In a process each; the programs that run with and without the agent come last."""
     options = [[each, "--seconds", str(seconds), "--seed", str(seed)] for each in TARGETS]
     options.append(["differential", "--seed", str(seed)])
     if importlib.util.find_spec("swagent_native") is not None:
@@ -62,9 +56,6 @@ def _each_in_turn(seconds: float, seed: int) -> int:
 
 
 def _at_random(name: str, seconds: float, seed: int) -> int:
-    from fuzz.mutation import mutate
-    from fuzz.targets import TARGETS, quieten, seeds
-
     quieten()
     target, known, dice = TARGETS[name], seeds(name), random.Random(seed)
     began = seen = time.monotonic()
@@ -89,19 +80,6 @@ def _keep(name: str, data: bytes) -> Path:
     path = Path(tempfile.gettempdir()) / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
     path.write_bytes(data)
     return path
-
-
-def _by_atheris(name: str, seconds: float, seed: int) -> int:
-    atheris: Any = importlib.import_module("atheris")
-    with atheris.instrument_imports(include=["swagent", "swagent_transports", "swagent_proto"]):
-        from fuzz.targets import CORPUS, TARGETS, quieten
-    quieten()
-    found = tempfile.mkdtemp(prefix=f"fuzz-{name}-")
-    options = [f"-max_total_time={seconds:.0f}", f"-seed={seed}", f"-artifact_prefix={found}/", "-max_len=20000"]
-    # what it finds goes into the first folder; the second is only read
-    atheris.Setup([sys.argv[0], *options, found, str(CORPUS / name)], TARGETS[name])
-    atheris.Fuzz()
-    return 0
 
 
 if __name__ == "__main__":

@@ -139,12 +139,3 @@ async def test_a_period_of_meters_is_refused_as_a_whole(protocol: str) -> None:
         async with Agent(config) as agent:
             await until(lambda: agent.statistics().meter.dropped.get("rejected"))
             assert agent.statistics().meter.confirmed == 0
-
-
-async def test_other_signals_are_off(protocol: str) -> None:
-    with peer_of(protocol) as peer:
-        async with Agent(config_of(peer, protocol)) as agent:
-            states = {signal: each.state for signal, each in agent.statistics().signals.items()}
-        assert states[Signal.SEGMENT] == "on"
-        for signal in (Signal.EVENT, Signal.PROFILE):
-            assert states[signal].startswith("off"), states

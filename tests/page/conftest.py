@@ -1,4 +1,4 @@
-"""The page in a real browser, over a stand-in with 10,000 made-up traces.
+"""The page in a real browser, over a collector with 10,000 made-up traces.
 
 The library that drives the browser keeps an event loop in the main thread for as long as it runs, so the browser ends
 with the last test of this folder: no other test may meet that loop.
@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Playwright, expect, sync_playwright
 
-from page.answers import Answers
 from page.browser import SHELL, TIMEOUT_MS, WHOLE, Tab, chromium
+from page.served import Served
 from page.stand_in import StandIn, serving
+from swagent.testing import collector
 
 MANY = 10_000
 _HERE = Path(__file__).parent
@@ -59,7 +60,7 @@ def profile(browser: Browser) -> BrowserContext:
 @pytest.fixture(scope="package")
 def crowded(browser: Browser) -> Iterator[StandIn]:
     """10,000 traces that do not change: tests only read them."""
-    with serving(Answers(MANY)) as stand_in:
+    with serving(MANY, is_lasting=True) as stand_in:
         yield stand_in
 
 
@@ -73,8 +74,14 @@ def servers() -> Iterator[ExitStack]:
 @pytest.fixture
 def small(browser: Browser, servers: ExitStack) -> StandIn:
     """Few traces, for tests that change them, or the server."""
-    stand_in: StandIn = servers.enter_context(serving(Answers(60)))
+    stand_in: StandIn = servers.enter_context(serving(60))
     return stand_in
+
+
+@pytest.fixture
+def empty(browser: Browser) -> Iterator[Served]:
+    with collector() as running:
+        yield Served(running)
 
 
 @pytest.fixture

@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from swagent.collector.store.records import LogLine
+from swagent.collector.store.records import LogLine, Meter
 from swagent.collector.store.trace_records import Pairs, Reference, Segment, Span, SpanLog
 
 Record = dict[str, Any]
 
-LANGUAGE = "python"
+SERVICES = ("gateway", "mailer", "payments", "shop", "stock")
+# meters that rise and fall, and how far
+LEVELS = {
+    "instance_pvm_process_cpu_utilization": 60, "instance_pvm_total_cpu_utilization": 90, "swagent_loop_lag": 12,
+    "instance_pvm_thread_active_count": 24, "swagent_tasks": 40, "shop_basket_size": 9,
+}  # fmt: skip
 STACK = """Traceback (most recent call last):
   File "/srv/stock/app.py", line 41, in reserve
     row = await pool.fetchrow(RESERVE, item, amount)
@@ -134,9 +139,9 @@ def make_trace(number: int, start: int) -> Trace:
     return trace
 
 
-def make_deep_trace(start: int, spans: int) -> Trace:
+def make_deep_trace(name: str, start: int, spans: int) -> Trace:
     """One trace with very many spans: a batch job."""
-    trace = Trace("deep", Random("deep"))
+    trace = Trace(name, Random("deep"))
     below = tuple(Call("mailer", f"mail {index}") for index in range(spans - 1))
     _add(trace, Call("mailer", "nightly batch", "Entry"), "segdeep.0", -1, float(start), spans * 4.0)
     for index, call in enumerate(below):
@@ -192,24 +197,31 @@ def instance_name(service: str, number: int) -> str:
     return f"{service}-{Random(f'{service}{number}').getrandbits(32):08x}@10.0.0.{number + 11}"
 
 
-def wave(name: str, minute: float) -> float:
-    """A value between 0 and 1 that wanders, the same for the same moment."""
-    phase = Random(name).uniform(0, 6.28)
+def properties_of(service: str, number: int) -> Pairs:
+    """The words of a process about itself."""
     return (
-        0.5 + 0.25 * math.sin(minute / 3 + phase) + 0.15 * math.sin(minute * 1.7 + phase) + 0.1 * math.sin(minute * 5.3)
-    )
+        ("OS Name", "Linux"), ("Process No.", str(4100 + number)), ("hostname", f"{service}-{number}"),
+        ("language", "python"), ("python_implementation", "CPython"), ("python_version", "3.12.4"), ("loop", "uvloop"),
+    )  # fmt: skip
 
 
-def ledger_signals(service: str, offered: int) -> Iterator[Record]:
-    """The reports of an agent; the mailer has been without its collector for a while, and lost some."""
-    for signal, share in (("segment", 1.0), ("log", 0.2), ("meter", 0.1)):
-        number = int(offered * share)
-        is_lossy = service == "mailer" and signal == "segment"
-        dropped = {"evicted": number // 60, "ambiguous": number // 300} if is_lossy else {}
-        refused = {"full": number // 90} if is_lossy else {}
-        queued, in_flight = (3, 20) if signal == "segment" else (0, 0)
-        confirmed = number - sum(dropped.values()) - sum(refused.values()) - queued - in_flight
-        yield {
-            "signal": signal, "offered": number, "confirmed": max(0, confirmed), "refused": refused,
-            "dropped": dropped, "queued": queued, "in_flight": in_flight, "spilled": 0, "recovered": 0,
-        }  # fmt: skip
+def meters_of(service: str, number: int, times: Sequence[int]) -> Iterator[Meter]:
+    """The reports of a process. The mailer has been without its collector for a while, and lost some records."""
+    who = service, instance_name(service, number)
+    is_lossy = service == "mailer" and not number
+    for count, at in enumerate(times):
+        for name, top in LEVELS.items():
+            value = top * (0.5 + 0.4 * math.sin(at / 180_000 + len(name)))
+            yield Meter(*who, name, (), at, round(value, 2))
+        yield Meter(*who, "swagent_memory", (), at, 84e6)
+        yield Meter(*who, "instance_pvm_gc_time", (), at, 30.0 * count)
+        for payment in ("card", "invoice"):
+            yield Meter(*who, "shop_orders", (("payment", payment),), at, float(22 * count))
+        buckets = tuple((bound, count * share) for bound, share in ((0.0, 9), (100.0, 40), (400.0, 1)))
+        yield Meter(*who, "shop_checkout_duration", (), at, None, buckets)
+        lost = {"dropped evicted": 12 * count, "dropped ambiguous": 7, "refused full": 15} if is_lossy else {}
+        ledger = {"offered": 25 + 50 * count, "confirmed": 22 + 50 * count - sum(lost.values()), "queued": 3, **lost}
+        for what, records in ledger.items():
+            kind, _, reason = what.partition(" ")
+            labels = (*((("reason", reason),) if reason else ()), ("signal", "segment"))
+            yield Meter(*who, f"swagent_records_{kind}", labels, at, float(records))

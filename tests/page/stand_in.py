@@ -1,201 +1,130 @@
-"""A stand-in for the collector: its page, under its policy, over made-up records. For tests, and to work on the page:
-
-python tests/page/stand_in.py --port 12880 --traces 10000 --live
-"""
+"""A collector that is full of made-up records."""
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import socket
-import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
-from starlette.types import ASGIApp
+from kit.loop_thread import LoopThread
+from page import profiled
+from page.made_up import SERVICES, Trace, instance_name, make_deep_trace, make_trace, meters_of, properties_of
+from swagent.cli.collector_page import CollectorPage
+from swagent.collector.server import Collector
+from swagent.collector.store.records import Event, Properties
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-from page.answers import Answers
-from swagent.collector.api.app import PAGE
-from swagent.collector.api.assets import Assets
-from swagent.collector.api.models import ANSWERS
-from swagent.collector.api.profile_order import PATH as PROFILES
-from swagent.collector.gate import Gate
+SPREAD_MS = 30 * 60_000
+DEEP = "deep"
+"""The trace of very many spans."""
+_DEEP_SPANS = 2000
+_HOUR_MS = 3_600_000
 
 
 class StandIn:
-    """Serves in a thread of its own. Its records change by its methods, from any thread."""
+    """Its records change by its methods, from any thread."""
 
-    def __init__(self, answers: Answers, port: int = 0) -> None:
-        self.answers = answers
-        self.live = True  # whether the event stream is there
-        self._port = port
-        self._server: uvicorn.Server | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._changed = asyncio.Event()
-        self._streams = 0
+    def __init__(self, thread: LoopThread, traces: int, *, is_lasting: bool = False) -> None:
+        """:param is_lasting: what lives is alive for the next hour, and there is a trace of very many spans"""
+        self._now = now = int(time.time() * 1000)
+        self.started = now - SPREAD_MS
+        self.store = Store(clock=lambda: self._now / 1000)
+        self._thread = thread
+        self.collector = Collector(store=self.store, page_port=0)
+        self._traces = 0
+        self._orders: list[Segment] = []
+        for number in range(traces - is_lasting):
+            self._take(make_trace(number, int(self.started + number * SPREAD_MS / traces)))
+        if is_lasting:
+            self._take(make_deep_trace(DEEP, self.started, _DEEP_SPANS))
+        if traces:
+            self._report(now)
+            self._profile(now)
+        self._now = now + _HOUR_MS if is_lasting else now
+        for service in SERVICES if traces else ():
+            for number in range(2):
+                if (service, number) != ("mailer", 1):  # which is silent
+                    self._introduce(service, number)
+        self.start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://{self.collector.page_address}"
 
     def start(self) -> None:
-        """Listen; when this returns a connection is accepted, or waits to be."""
-        listener = socket.create_server(("127.0.0.1", self._port))
-        self._port = listener.getsockname()[1]
-        config = uvicorn.Config(self._app(), lifespan="off", log_level="error", timeout_graceful_shutdown=1)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, args=(self._server, listener), daemon=True)
-        self._thread.start()
+        """Listen, where it listened before."""
+        self._thread.run(self.collector.start)
 
     def stop(self) -> None:
-        """As if the collector had been stopped: connections close, the address does not answer."""
-        assert self._server is not None
-        self._server.should_exit = True
-        self.wake()
-        self._thread.join()
-        self._server = None
+        """Connections close, and the address does not answer."""
+        self._thread.run(self.collector.stop)
 
-    def set_live(self, live: bool) -> None:
-        """With False the event stream ends, and answers 503 from now on."""
-        self.live = live
-        self.wake()
+    def ask(self, path: str, **query: object) -> Any:
+        """The answer to a path below `/api`; `from_` is the parameter `from`."""
+        sent = {key.rstrip("_"): value for key, value in query.items()}
+        return CollectorPage(self.url).get(*path.split("/"), query=sent)
 
     def add_traces(self, count: int) -> None:
         """New traces arrive now."""
-        self.answers.add(count, int(time.time() * 1000))
-        self.wake()
+        now = int(time.time() * 1000)
+        for _ in range(count):
+            self._take(make_trace(self._traces, now))
 
-    def wake(self) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._turn)
+    def take_profile(self, task: str) -> None:
+        """An agent takes a task, and follows two requests."""
+        profiled.take(self.store, task, self._orders[:2])
 
-    def _turn(self) -> None:
-        event, self._changed = self._changed, asyncio.Event()
-        event.set()
+    def _take(self, trace: Trace) -> None:
+        self._traces += 1
+        for segment in trace.segments:
+            self.store.add(segment)
+            if any(each.operation == profiled.ENDPOINT and each.kind == "Entry" for each in segment.spans):
+                self._orders = [*self._orders[-4:], segment]
+        for line in trace.logs:
+            self.store.add(line)
 
-    def _run(self, server: uvicorn.Server, listener: socket.socket) -> None:
-        async def serve() -> None:
-            self._loop = asyncio.get_running_loop()
-            self._changed = asyncio.Event()
-            await server.serve(sockets=[listener])
+    def _introduce(self, service: str, number: int) -> None:
+        self.store.add(Properties(service, instance_name(service, number), properties_of(service, number), "GENERAL"))
 
-        asyncio.run(serve())
+    def _report(self, now: int) -> None:
+        self._now = now - 340_000
+        self._introduce("mailer", 1)
+        for service in SERVICES:
+            self._tell(service, "Start", "the process started", self.started, self.started + 900)
+            for number in range(2):
+                for meter in meters_of(service, number, range(self.started, now, 20_000)):
+                    self.store.add(meter)
+        self._tell("mailer", "MailRefused", "421 too many connections", self.started + 600_000, 0, "Error")
+        held = {"duration": "312", "frame": "mailer.render:41", "count": "1"}
+        text = "The event loop did not turn for 312 ms: mailer.render:41"
+        self._tell("mailer", "loop_blocked", text, now - 300_000, now - 299_688, **held)
 
-    def _app(self) -> ASGIApp:
-        answers, assets = self.answers, Assets(PAGE)
+    def _tell(
+        self, service: str, name: str, text: str, begin: int, end: int, kind: str = "Normal", **more: str
+    ) -> None:
+        source = service, instance_name(service, 0)
+        self.store.add(Event(f"{name} of {service}", *source, "", name, kind, text, more, begin, end, "GENERAL"))
 
-        async def index(request: Request) -> Response:
-            return assets.index(request.headers)
-
-        routes = [
-            Route("/", index),
-            Route("/api/live", self._stream),
-            Route(PROFILES, self._order, methods=["POST"]),
-            *(Route(path, _answering(answers, path)) for path in ("/api/status", *ANSWERS)),
-            Mount("/assets", assets),
-        ]
-        return Gate(Starlette(routes=routes), "127.0.0.1", ("GET", "HEAD"), names_matter=True, orders=(PROFILES,))
-
-    async def _order(self, request: Request) -> Response:
-        made = self.answers.order_profile(await request.json())
-        if made is None:
-            return JSONResponse({"error": "'stock' is at another profile", "task": "waits"}, 409)
-        self.wake()
-        return JSONResponse(made, 201)
-
-    async def _stream(self, _: Request) -> Response:
-        if not self.live:
-            return Response("no stream here", 503)
-        return StreamingResponse(self._events(), media_type="text/event-stream", headers={"cache-control": "no-store"})
-
-    async def _events(self) -> AsyncIterator[str]:
-        yield ": here\n\n"
-        seen = None
-        while self.live and self._server is not None and not self._server.should_exit:
-            changed = self._changed
-            if self.answers.version != seen:
-                seen = self.answers.version
-                yield f'event: changed\ndata: {{"version": {seen}, "segments": 0, "logs": 0, "meters": 0}}\n\n'
-                continue
-            await changed.wait()
-
-
-MADE_UP = {
-    "/api/status": Answers.status,
-    "/api/traces/{trace:path}/findings": Answers.trace_findings,
-    "/api/findings": Answers.findings,
-    "/api/instances": Answers.instances,
-    "/api/processes": Answers.processes,
-    "/api/process": Answers.process,
-    "/api/losses": Answers.losses,
-    "/api/meters": Answers.meters,
-    "/api/meters/series": Answers.series,
-    "/api/ledgers": Answers.ledgers,
-    "/api/events": Answers.events,
-    "/api/profiles": Answers.profiles,
-    "/api/profiles/{task:path}": Answers.profile,
-}
-
-
-def _answering(answers: Answers, path: str) -> Callable[[Request], Response]:
-    def respond(request: Request) -> Response:
-        query = dict(request.query_params)
-        try:
-            if path in MADE_UP:
-                found = MADE_UP[path](answers, **request.path_params, query=query)  # type: ignore[operator]
-            else:
-                found = answers.ask(path, query, **request.path_params)
-        except ValueError as error:
-            return JSONResponse({"error": str(error)}, 400)
-        if found is None:
-            name = ", ".join(map(str, request.path_params.values()))
-            return JSONResponse({"error": f"nothing is kept of {name!r}: it never came, or fell out"}, 404)
-        if path != "/api/meters/series":
-            found["version"] = answers.version
-        return JSONResponse(found, headers={"cache-control": "no-store"})
-
-    return respond
+    def _profile(self, now: int) -> None:
+        """A profile of five orders, and tasks that have come less far; agents ask for them."""
+        profiled.order(self.store, "missed", now - 1_000_000, "mailer")
+        self._now = now - 6_000
+        for service in ("shop", "stock", "mailer"):
+            self.store.assign_profiles(service, f"{service}-1", now)
+        profiled.order(self.store, "profiled", now - 8_000)
+        profiled.take(self.store, "profiled", self._orders, is_over=True)
+        profiled.order(self.store, "waits", now + _HOUR_MS, "stock", "GET:/stock/{item}")
 
 
 @contextmanager
-def serving(answers: Answers, port: int = 0) -> Any:
+def serving(traces: int, *, is_lasting: bool = False) -> Iterator[StandIn]:
     """A stand-in that serves inside the block."""
-    stand_in = StandIn(answers, port)
-    stand_in.start()
-    try:
-        yield stand_in
-    finally:
-        stand_in.stop()
-        answers.close()
-
-
-def main() -> None:
-    """Serve until interrupted."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--port", type=int, default=12880)
-    parser.add_argument("--traces", type=int, default=10_000)
-    parser.add_argument("--live", action="store_true", help="a few more traces every second")
-    args = parser.parse_args()
-    with serving(Answers(args.traces), args.port) as stand_in:
-        print(stand_in.url, flush=True)
-        wait = threading.Event()
+    with LoopThread() as thread:
+        stand_in = StandIn(thread, traces, is_lasting=is_lasting)
         try:
-            while not wait.wait(1.0):
-                if args.live:
-                    stand_in.add_traces(3)
-        except KeyboardInterrupt:
-            return
-
-
-if __name__ == "__main__":
-    main()
+            yield stand_in
+        finally:
+            stand_in.stop()
+            stand_in.store.close()

@@ -17,20 +17,19 @@ from page.test_views import READY, VIEWS
 
 def places(crowded: StandIn) -> dict[str, tuple[str, str]]:
     """Of each view an address, and a selector of what is seen once it is there."""
-    row = crowded.answers.traces({"errors": "1", "limit": "1"})["traces"][0]
-    trace = crowded.answers.trace(row["trace_id"], {})
-    assert trace is not None
+    row = crowded.ask("traces", errors=1, limit=1)["traces"][0]
+    trace = crowded.ask(f"traces/{row['trace_id']}")
     culprit = next(each for each in trace["spans"] if each["error"] and each["logs"])
     found = {name: (f"#/{name}", READY[name]) for name in VIEWS}
     found["span"] = (f"#/traces/{row['trace_id']}?span={culprit['id']}", ".failure")
     found["log"] = (f"#/traces/{row['trace_id']}?tab=logs", ".lines")
     found["profile"] = ("#/profiles/profiled", ".flame-bar")
-    group = crowded.answers.errors({})["groups"][0]
+    group = crowded.ask("errors")["groups"][0]
     found["error"] = (f"#/errors/{group['id']}", ".examples tbody tr")
-    one, other = (each["trace_id"] for each in crowded.answers.traces({"limit": "2"})["traces"])
+    one, other = (each["trace_id"] for each in crowded.ask("traces", limit=2)["traces"])
     found["compare"] = (f"#/compare/{one}/{other}", ".pair-row")
     found["compare with"] = (f"#/compare/{one}", ".usual")
-    process = crowded.answers.processes({})["processes"][0]
+    process = crowded.ask("processes")["processes"][0]
     found["process"] = (f"#/runtime/{process['service']}/{quote(process['instance'], safe='')}", ".strip canvas")
     found["services of a moment"] = (f"#/services?at={round(row['start'])}", ".table tbody tr")
     found["calls"] = ("#/profiles/profiled?as=table&calls=all", ".call-table tbody tr")

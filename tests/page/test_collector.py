@@ -6,7 +6,6 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -14,46 +13,13 @@ from playwright.sync_api import Browser, Page, expect
 import swagent
 from page.browser import Tab
 from page.made_up import HOSTILE
-from swagent.config import Config
+from page.served import Served
 from swagent.meters import Counter
-from swagent.testing import RunningCollector, collector
+from swagent.testing import collector
 
 CALL = "GET:/stock/{item}"
 # as the official Python agent writes an exception
 TRACEBACK = 'Traceback (most recent call last):\n  File "stock.py", line 27\nstock.Broken: no <i>chairs</i>\n'
-
-
-class Served:
-    """The collector, as the tabs want their server."""
-
-    def __init__(self, running: RunningCollector) -> None:
-        self.running = running
-        self.url = f"http://{running.page_address}"
-
-    def wait(self, condition: Callable[[RunningCollector], object]) -> None:
-        """In a thread: the browser's library has an event loop in this one."""
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(self.running.wait, condition, 20.0).result()
-
-    def report(self, service: str, record: Callable[[], object]) -> object:
-        """Let an agent of that service live for as long as this records, and until it has confirmed that."""
-        address = self.running.address
-        swagent.start(Config(service=service, collector=address, meter_reporter_period=0.5))
-        try:
-            found = record()
-            self.wait(lambda arrived: _is_settled(arrived, service))
-        finally:
-            swagent.stop()
-        return found
-
-
-def _is_settled(arrived: RunningCollector, service: str) -> bool:
-    """The agent knows, and has reported, that its segment arrived."""
-    return any(
-        each.value
-        for each in arrived.meters
-        if (each.service, each.name) == (service, "swagent_records_confirmed") and ("signal", "segment") in each.labels
-    )
 
 
 def _order() -> dict[str, str]:
@@ -84,12 +50,6 @@ def served(browser: Browser) -> Iterator[Served]:
 
 
 @pytest.fixture
-def empty(browser: Browser) -> Iterator[Served]:
-    with collector() as running:
-        yield Served(running)
-
-
-@pytest.fixture
 def page(open_tab: Callable[..., Tab], served: Served) -> Page:
     return open_tab(served).open()
 
@@ -114,25 +74,8 @@ def test_from_the_list_to_the_waterfall_and_its_log_line(page: Page) -> None:
     expect(page.locator(".span-row.chosen")).to_contain_text("GET:/stock")
 
 
-def test_markup_in_what_agents_sent_is_text(page: Page) -> None:
-    page.locator(".trace-row").click()
-    page.locator(".span-row b", has_text=HOSTILE).click()
-    expect(page.locator(".span-title b")).to_have_text(HOSTILE)
-    expect(page.get_by_label("Tags")).to_contain_text("<img src=x onerror=alert(1)>")
-    page.get_by_role("navigation").get_by_role("link", name="Logs").click()
-    expect(page.locator(".log-row")).to_contain_text("only <b>2</b> of chair left")
-    assert page.evaluate("document.querySelectorAll('main :is(script, img, b b)').length") == 0
-
-
 def to_view(page: Page, name: str) -> None:
     page.get_by_role("navigation").get_by_role("link", name=name).click()
-
-
-def test_meters_are_charts(page: Page) -> None:
-    to_view(page, "Meters")
-    chart = page.locator("[data-meter=shop_orders]")
-    expect(chart.locator("canvas")).to_be_visible()
-    expect(chart.locator(".newest")).to_have_text("1")
 
 
 def test_the_runtime_is_what_the_agents_report(page: Page) -> None:

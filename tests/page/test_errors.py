@@ -30,7 +30,7 @@ of two lines"""
 
 @pytest.mark.gate
 def test_groups_lead_to_their_failures_and_these_to_span_and_logs(tab: Tab, crowded: StandIn) -> None:
-    known = crowded.answers.errors({})
+    known = crowded.ask("errors")
     page = tab.open("#/errors")
     rows = page.locator(".error-row")
     expect(rows).to_have_count(len(known["groups"]))
@@ -56,7 +56,7 @@ def test_groups_lead_to_their_failures_and_these_to_span_and_logs(tab: Tab, crow
 
 
 def test_groups_are_searched_and_ordered_by_the_address(tab: Tab, crowded: StandIn) -> None:
-    known = crowded.answers.errors({"sort": "count", "service": "payments"})["groups"]
+    known = crowded.ask("errors", sort="count", service="payments")["groups"]
     page = tab.open("#/errors?sort=count&service=payments")
     counts = page.locator(".error-count b")
     expect(counts).to_have_text([f"{each['count']:,}" for each in known])
@@ -74,8 +74,8 @@ def test_without_errors_it_says_so(tab: Tab) -> None:
 
 
 def test_the_stack_of_a_group_begins_with_the_last_exception(tab: Tab, crowded: StandIn) -> None:
-    group = crowded.answers.errors({})["groups"][0]["id"]
-    answer = {**(crowded.answers.error_group(group, {}) or {}), "stack": CHAINED}
+    group = crowded.ask("errors")["groups"][0]["id"]
+    answer = {**crowded.ask(f"errors/{group}"), "stack": CHAINED}
     tab.page.route("**/api/errors/*", lambda route: route.fulfill(json=answer))
     page = tab.open(f"#/errors/{group}")
     blocks = page.locator(".error-stack .exception")
@@ -89,9 +89,9 @@ def test_the_stack_of_a_group_begins_with_the_last_exception(tab: Tab, crowded: 
 
 
 def test_a_trace_is_compared_with_the_median_and_with_another(tab: Tab, crowded: StandIn) -> None:
-    slowest = crowded.answers.traces({"sort": "slowest", "endpoint": "POST:/orders", "limit": "1"})["traces"][0]
+    slowest = crowded.ask("traces", sort="slowest", endpoint="POST:/orders", limit=1)["traces"][0]
     trace = slowest["trace_id"]
-    usual = crowded.answers.median({"service": "gateway", "endpoint": "POST:/orders", "trace": trace})["trace_id"]
+    usual = crowded.ask("median", service="gateway", endpoint="POST:/orders", trace=trace)["trace_id"]
     page = tab.open(f"#/traces/{trace}")
     page.get_by_role("link", name="Compare with the median").click()
     expect(page).to_have_url(f"{tab.url}/#/compare/{usual}/{trace}")

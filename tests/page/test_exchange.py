@@ -14,8 +14,8 @@ from collector.served import line, shop_and_stock
 from page.browser import Tab
 from page.contrast import faint_texts
 from page.made_up import HOSTILE
+from page.served import Served
 from page.stand_in import StandIn
-from page.test_collector import Served
 from swagent.testing import collector, load_traces
 
 DROP = """([name, text]) => {
@@ -33,12 +33,6 @@ def full(browser: Browser) -> Iterator[Served]:
             for segment in shop_and_stock(number, error=number == 1):
                 running.store.add(segment)
         running.store.add(line(1, "ERROR", "trace-1"))
-        yield Served(running)
-
-
-@pytest.fixture
-def empty(browser: Browser) -> Iterator[Served]:
-    with collector() as running:
         yield Served(running)
 
 
@@ -102,9 +96,8 @@ def test_a_file_of_something_else_is_refused_in_words(full: Served, open_tab: Ca
 def test_a_trace_is_saved_as_one_page_that_needs_no_collector(
     browser: Browser, open_tab: Callable[..., Tab], crowded: StandIn, tmp_path: Path, scheme: str
 ) -> None:
-    row = crowded.answers.traces({"q": "/search", "limit": "1"})["traces"][0]
-    trace = crowded.answers.trace(row["trace_id"], {})
-    assert trace is not None
+    row = crowded.ask("traces", q="/search", limit=1)["traces"][0]
+    trace = crowded.ask(f"traces/{row['trace_id']}")
     page = open_tab(crowded).open(f"#/traces/{row['trace_id']}")
     expect(page.get_by_role("list", name="Findings")).to_be_visible()
     with page.expect_download() as download:

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from page.answers import Answers
 from page.browser import Tab, appearing
 from page.stand_in import StandIn, serving
 
@@ -18,7 +17,7 @@ NO_ANSWER = ("net::ERR_", "Failed to load resource")
 
 @pytest.fixture
 def empty(browser: object, servers: ExitStack) -> StandIn:
-    stand_in: StandIn = servers.enter_context(serving(Answers(0)))
+    stand_in: StandIn = servers.enter_context(serving(0))
     return stand_in
 
 
@@ -33,7 +32,7 @@ def test_new_traces_appear_at_the_top_by_themselves(open_tab: Callable[..., Tab]
     _state(page, "live")
     small.add_traces(3)
     expect(page.locator(".traces .total")).to_have_text("63 traces")
-    newest = small.answers.traces({"limit": "1"})["traces"][0]["trace_id"]
+    newest = small.ask("traces", limit=1)["traces"][0]["trace_id"]
     expect(page.locator("[aria-posinset='1'] a")).to_have_attribute("href", f"#/traces/{newest}")
 
 
@@ -50,7 +49,7 @@ def test_below_the_top_new_traces_are_counted_and_nothing_moves(open_tab: Callab
     expect(fresh).to_be_visible()
     assert (row.get_attribute("href"), row.bounding_box()) == (address, place)
     fresh.click()
-    newest = small.answers.traces({"limit": "1"})["traces"][0]["trace_id"]
+    newest = small.ask("traces", limit=1)["traces"][0]["trace_id"]
     expect(page.locator("[aria-posinset='1'] a")).to_have_attribute("href", f"#/traces/{newest}")
     expect(fresh).to_have_count(0)
 
@@ -78,18 +77,6 @@ def test_a_row_does_not_move_away_under_the_pointer(open_tab: Callable[..., Tab]
     expect(page.locator("[aria-posinset='6'] a")).to_have_attribute("href", address)
 
 
-def test_the_first_trace_is_there_although_none_was_when_the_page_was_opened(
-    open_tab: Callable[..., Tab], empty: StandIn
-) -> None:
-    page = open_tab(empty).open("#/logs")
-    expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
-    _state(page, "live")
-    empty.add_traces(1)
-    expect(page.get_by_text("No log line has arrived yet")).to_be_visible()
-    page.keyboard.press("1")
-    expect(page.locator(".trace-row")).to_have_count(1)
-
-
 def test_the_numbers_of_the_map_follow(open_tab: Callable[..., Tab], small: StandIn) -> None:
     page = open_tab(small).open("#/map")
     gateway = page.locator("[data-node=gateway]")
@@ -102,12 +89,12 @@ def test_the_numbers_of_the_map_follow(open_tab: Callable[..., Tab], small: Stan
 def test_without_the_stream_it_asks_and_returns_to_it(open_tab: Callable[..., Tab], small: StandIn) -> None:
     tab = open_tab(small)
     tab.tolerate(*NO_ANSWER)
-    small.set_live(False)
+    tab.page.route("**/api/live", lambda route: route.fulfill(status=503))
     page = tab.open()
     _state(page, "polling")
     small.add_traces(2)
     expect(page.locator(".traces .total")).to_have_text("62 traces")
-    small.set_live(True)
+    tab.page.unroute("**/api/live")
     _state(page, "live")
 
 
@@ -131,7 +118,7 @@ def test_before_anything_has_arrived_it_helps(open_tab: Callable[..., Tab], empt
     page = open_tab(empty).open()
     expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
     expect(page.locator(".command").nth(1)).to_contain_text(
-        "SW_AGENT_COLLECTOR_BACKEND_SERVICES=127.0.0.1:11800 swagent run --"
+        f"SW_AGENT_COLLECTOR_BACKEND_SERVICES={empty.collector.address} swagent run --"
     )
     with appearing(page, "Copied"):
         page.get_by_role("button", name="Copy the command").first.click()
@@ -166,7 +153,7 @@ def test_the_early_answer_is_kept_and_a_fresh_one_asked_for_after_it(
         if len(lists) > 1:  # the fresh one does not come until the old one was seen
             held.append(route)
             return
-        old = small.answers.traces({"limit": "200"})
+        old = small.ask("traces", limit=200)
         small.add_traces(3)  # while the first answer is on its way
         route.fulfill(json=old)
 
@@ -183,7 +170,7 @@ def test_the_early_answer_is_kept_and_a_fresh_one_asked_for_after_it(
 def test_an_old_answer_is_followed_by_a_fresh_one(open_tab: Callable[..., Tab], small: StandIn) -> None:
     """The collector answers with what is ready, and makes the next one meanwhile; nothing else changes."""
     tab = open_tab(small)
-    fresh = small.answers.services({})
+    fresh = small.ask("services")
     old = {"version": fresh["version"] - 1, "services": fresh["services"][:2]}
     answers = [old]
     tab.page.route("**/api/services", lambda route: route.fulfill(json=answers.pop() if answers else fresh))

@@ -15,7 +15,7 @@ from page.stand_in import StandIn
 
 
 def test_services_are_sorted_by_any_column_and_the_address_says_so(tab: Tab, crowded: StandIn) -> None:
-    known = crowded.answers.services({})["services"]
+    known = crowded.ask("services")["services"]
     page = tab.open("#/services")
     expect(page.locator(".opener")).to_have_text(sorted(each["name"] for each in known))
     page.get_by_role("link", name="Total").click()
@@ -33,7 +33,7 @@ def test_services_are_sorted_by_any_column_and_the_address_says_so(tab: Tab, cro
 
 
 def test_endpoints_have_a_p95_and_a_trend_and_follow_the_order(tab: Tab, crowded: StandIn) -> None:
-    known = crowded.answers.endpoints("stock", {})["endpoints"]
+    known = crowded.ask("services/stock/endpoints")["endpoints"]
     page = tab.open("#/services/stock?sort=-p50")
     names = [each["name"] for each in sorted(known, key=lambda each: each["p50"])]
     rows = page.locator(".inner tbody tr")
@@ -59,7 +59,7 @@ def test_a_window_of_time_is_asked_for_and_handed_on(tab: Tab) -> None:
 
 
 def test_a_silent_service_claims_no_rate(tab: Tab, crowded: StandIn) -> None:
-    answer = crowded.answers.services({})
+    answer = crowded.ask("services")
     now = time.time() * 1000
     for each in answer["services"]:
         each["last_call"] = now - (480_000 if each["name"] == "shop" else 0)
@@ -150,7 +150,7 @@ def test_a_mark_splits_time_from_now_on(tab: Tab) -> None:
 
 
 def test_a_restart_splits_time(tab: Tab, crowded: StandIn) -> None:
-    started = crowded.answers.started + 900
+    started = crowded.started + 900
     page = tab.open("#/services")
     page.get_by_role("combobox", name="Before and after").select_option(str(started))
     expect(page).to_have_url(f"{tab.url}/#/services?at={started}")
@@ -161,7 +161,7 @@ def test_a_restart_splits_time(tab: Tab, crowded: StandIn) -> None:
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_comparison_fits_its_width(open_tab: Callable[..., Tab], crowded: StandIn, width: int) -> None:
-    middle = crowded.answers.started + 900_000
+    middle = crowded.started + 900_000
     page = open_tab(crowded, width=width).open(f"#/services?at={middle}")
     expect(page.locator(".compared tbody tr").first).to_be_visible()
     right = "all => Math.max(...all.map(each => each.getBoundingClientRect().right))"

@@ -4,16 +4,15 @@ nothing else."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
-from threading import Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from starlette.types import Message, Receive, Scope, Send
 
+from kit import http_answers
+from kit.http_peer import HttpPeer
 from page.browser import TIMEOUT_MS
 from swagent.collector.gate import Gate
 from swagent.testing import RunningCollector, collector
@@ -65,31 +64,6 @@ class Served:
                 return found
 
 
-class Blank(BaseHTTPRequestHandler):
-    """A page with nothing on it, at every address."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        """Not on the tests' output."""
-
-
-@contextmanager
-def blank_pages() -> Iterator[int]:
-    """A server of them, by its port."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Blank) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.fixture
 def served(whole_browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     answered: Queue[Answered] = Queue()
@@ -126,9 +100,7 @@ class Stranger:
     """
 
     def __init__(self, context: BrowserContext, url: str, site: str) -> None:
-        self._context = context
-        self._url = url
-        self.site = site
+        self._context, self._url, self.site = context, url, site
 
     def ask(self, kind: str, url: str) -> Page:
         """Open a page, and have it ask for an address."""
@@ -141,7 +113,8 @@ class Stranger:
 @pytest.fixture(params=["cross-site", "same-site"])
 def stranger(request: pytest.FixtureRequest, context: BrowserContext) -> Iterator[Stranger]:
     name = "localhost" if request.param == "cross-site" else "127.0.0.1"
-    with blank_pages() as port:
+    with HttpPeer(http_answers.status(200, "content-type: text/html")) as peer:
+        port = peer.address.rpartition(":")[2]
         yield Stranger(context, f"http://{name}:{port}/", request.param)
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from page.browser import Tab
-from page.stand_in import StandIn
+from page.stand_in import DEEP, StandIn
 
 ROWS = ".trace-row"
 WAYS: dict[str, Callable[[Page], object]] = {
@@ -55,7 +55,7 @@ def test_from_a_trace_to_the_same_row(open_tab: Callable[..., Tab], servers: obj
 
 
 def test_back_to_a_trace_as_it_was(tab: Tab, crowded: StandIn) -> None:
-    page = tab.open(f"#/traces/{crowded.answers.deep_id}")
+    page = tab.open(f"#/traces/{DEEP}")
     expect(page.get_by_role("tab", name="Spans 2,000")).to_be_visible()
     _scroll(page, ".waterfall .virtual", 20_000)
     row = page.get_by_role("treeitem", name=re.compile(r"^mail 630\b"))
@@ -70,13 +70,6 @@ def test_back_to_a_trace_as_it_was(tab: Tab, crowded: StandIn) -> None:
     expect(page.locator(".trace .findings")).to_be_visible()
     assert _top(page, ".waterfall .virtual") == top
     assert row.bounding_box() == box
-
-
-def test_a_span_by_its_address_is_in_sight(tab: Tab, crowded: StandIn) -> None:
-    page = tab.open(f"#/traces/{crowded.answers.deep_id}?span=segdeep.0:1500")
-    chosen = page.locator(".span-row.chosen")
-    expect(chosen).to_contain_text("mail 1499")
-    expect(chosen).to_be_in_viewport()
 
 
 def test_back_to_the_log_line(tab: Tab) -> None:

@@ -13,8 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from page.browser import Tab
 from page.contrast import faint_texts
+from page.served import Served
 from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
-from swagent.testing import RunningCollector, collector
+from swagent.testing import collector
 
 TRACES = 20_000
 TENANTS = ("acme", "globex", "hooli", "initech", "stark", "umbrella")
@@ -26,14 +27,6 @@ EDGES = """all => all.map(each => {
 })"""
 ROWS = ".trace-row"
 TOTAL = ".traces .total"
-
-
-class Planted:
-    """The collector with the slow tail, as the tabs want their server."""
-
-    def __init__(self, running: RunningCollector) -> None:
-        self.running = running
-        self.url = f"http://{running.page_address}"
 
 
 def _trace(number: int, random: Random) -> tuple[Segment, Segment]:
@@ -62,17 +55,17 @@ def _trace(number: int, random: Random) -> tuple[Segment, Segment]:
 
 
 @pytest.fixture(scope="module")
-def planted(browser: Browser) -> Iterator[Planted]:
+def planted(browser: Browser) -> Iterator[Served]:
     random = Random("planted")
     with collector() as running:
         for number in range(TRACES):
             for segment in _trace(number, random):
                 running.store.add(segment)
-        yield Planted(running)
+        yield Served(running)
 
 
 @pytest.fixture
-def page(open_tab: Callable[..., Tab], planted: Planted) -> Page:
+def page(open_tab: Callable[..., Tab], planted: Served) -> Page:
     return open_tab(planted).open()
 
 
@@ -145,7 +138,7 @@ def _settle(page: Page) -> None:
     page.evaluate("new Promise(requestAnimationFrame)")
 
 
-def test_a_query_is_completed_by_keys(page: Page, planted: Planted) -> None:
+def test_a_query_is_completed_by_keys(page: Page, planted: Served) -> None:
     field = page.get_by_role("combobox", name="Query")
     options = page.get_by_role("listbox", name="Completions").get_by_role("option")
     page.keyboard.press("/")
@@ -177,7 +170,7 @@ def test_a_query_is_completed_by_keys(page: Page, planted: Planted) -> None:
     expect(field).to_have_value("tenant=globex error:Payment")
 
 
-def test_a_query_that_cannot_be_read_says_where(open_tab: Callable[..., Tab], planted: Planted) -> None:
+def test_a_query_that_cannot_be_read_says_where(open_tab: Callable[..., Tab], planted: Served) -> None:
     tab = open_tab(planted)
     tab.tolerate("400")
     page = tab.open("#/traces?q=tenant%3Dglobex%20build%3E1.4.2")
@@ -192,7 +185,7 @@ def test_a_query_that_cannot_be_read_says_where(open_tab: Callable[..., Tab], pl
 
 
 def test_a_tag_leads_to_the_traces_that_have_it_and_to_those_that_have_not(
-    open_tab: Callable[..., Tab], planted: Planted
+    open_tab: Callable[..., Tab], planted: Served
 ) -> None:
     page = open_tab(planted).open("#/traces?q=dur%3E1s")
     page.locator(ROWS).first.click()
@@ -213,7 +206,7 @@ def test_a_tag_leads_to_the_traces_that_have_it_and_to_those_that_have_not(
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_labels_do_not_collide_and_texts_have_contrast(
-    open_tab: Callable[..., Tab], planted: Planted, width: int, scheme: str
+    open_tab: Callable[..., Tab], planted: Served, width: int, scheme: str
 ) -> None:
     tab = open_tab(planted, width=width, scheme=scheme)
     page = tab.open()

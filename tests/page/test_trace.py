@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from page.browser import Tab, appearing
 from page.made_up import Record
-from page.stand_in import StandIn
+from page.stand_in import DEEP, StandIn
 
 SPANS = ".span-row"
 
@@ -18,8 +18,8 @@ SPANS = ".span-row"
 @pytest.fixture
 def failed(crowded: StandIn) -> Record:
     """A trace across services in which a database call failed."""
-    rows = crowded.answers.traces({"errors": "1", "service": "stock", "limit": "1"})["traces"]
-    found: Record = crowded.answers.trace(rows[0]["trace_id"], {})
+    rows = crowded.ask("traces", errors=1, service="stock", limit=1)["traces"]
+    found: Record = crowded.ask(f"traces/{rows[0]['trace_id']}")
     return found
 
 
@@ -68,16 +68,6 @@ def test_the_details_of_a_failed_span(tab: Tab, failed: Record) -> None:
     expect(panel.locator(".lines")).to_contain_text("umbrella is sold out")
 
 
-def test_a_span_has_an_address_of_its_own(tab: Tab, failed: Record) -> None:
-    culprit = _culprit(failed)
-    page = tab.open(f"#/traces/{failed['trace_id']}?span={culprit['id']}")
-    expect(page.locator(f"{SPANS}.chosen")).to_have_attribute("data-span", culprit["id"])
-    expect(page.locator(".span-title")).to_contain_text(culprit["operation"])
-    page.get_by_role("button", name="Close details (Esc)").click()
-    expect(page.get_by_role("complementary", name="Span")).to_have_count(0)
-    expect(page).to_have_url(f"{tab.url}/#/traces/{failed['trace_id']}")
-
-
 def test_collapse_and_expand_by_keys(tab: Tab, failed: Record) -> None:
     page = tab.open(f"#/traces/{failed['trace_id']}")
     expect(page.locator(SPANS)).to_have_count(len(failed["spans"]))
@@ -94,15 +84,6 @@ def test_collapse_and_expand_by_keys(tab: Tab, failed: Record) -> None:
     expect(page.get_by_role("complementary", name="Span")).to_have_count(0)
 
 
-def test_the_logs_of_a_trace_lead_to_their_span(tab: Tab, failed: Record) -> None:
-    page = tab.open(f"#/traces/{failed['trace_id']}")
-    page.get_by_role("tab", name="Logs").click()
-    expect(page.locator(".lines > li")).to_have_count(len(failed["logs"]))
-    expect(page.locator(".lines")).to_contain_text("umbrella is sold out")
-    page.get_by_role("link", name="its span").first.click()
-    expect(page.locator(f"{SPANS}.chosen")).to_be_visible()
-
-
 def test_the_trace_id_and_a_test_can_be_copied(tab: Tab, failed: Record) -> None:
     page = tab.open(f"#/traces/{failed['trace_id']}")
 
@@ -116,7 +97,7 @@ def test_the_trace_id_and_a_test_can_be_copied(tab: Tab, failed: Record) -> None
 
 
 def test_a_trace_of_two_thousand_spans_keeps_the_elements_few(tab: Tab, crowded: StandIn) -> None:
-    page = tab.open(f"#/traces/{crowded.answers.deep_id}")
+    page = tab.open(f"#/traces/{DEEP}")
     expect(page.get_by_role("tab", name="Spans 2,000")).to_be_visible()
     assert page.locator(SPANS).count() < 60
     page.locator(".waterfall .virtual").evaluate("box => { box.scrollTop = box.scrollHeight; }")
@@ -150,29 +131,8 @@ def _fulfill(tab: Tab, trace: Record) -> str:
     return f"#/traces/{trace['trace_id']}"
 
 
-def test_the_headline_is_the_request_and_then_the_messaging(tab: Tab, failed: Record) -> None:
-    answer = {**failed, "duration": 1130, "after": 2510, "is_messaging": True}
-    page = tab.open(_fulfill(tab, answer))
-    expect(page.locator(".trace-title .facts")).to_contain_text("1.13 s and 2.51 s of messaging")
-
-
-def test_own_time_of_calls_side_by_side_counts_once(tab: Tab, failed: Record) -> None:
-    """Ten calls of one second each, at the same time, in a request of 1.2 seconds that waits for them."""
-    root, *_ = copy.deepcopy(failed["spans"])
-    start = root["start"]
-    root |= {"end": start + 1200, "service": "shop"}
-    calls = [
-        {**root, "id": f"c:{number}", "parent": root["id"], "depth": 1, "service": "stock",
-         "start": start + 100 + number, "end": start + 1100 + number}
-        for number in range(10)
-    ]  # fmt: skip
-    page = tab.open(_fulfill(tab, {**failed, "duration": 1200, "after": 0, "spans": [root, *calls]}))
-    expect(page.locator(".shares li").filter(has_text="stock")).to_contain_text("1.01 s")
-    expect(page.locator(".shares li").filter(has_text="shop")).to_contain_text("191 ms")
-
-
 def test_other_parents_and_consumers_are_links(tab: Tab, crowded: StandIn, failed: Record) -> None:
-    other = crowded.answers.traces({"limit": "1", "q": "/stock"})["traces"][0]
+    other = crowded.ask("traces", limit=1, q="/stock")["traces"][0]
     elsewhere = {
         "trace_id": other["trace_id"], "span": "a:0", "service": "shop", "endpoint": "POST:/orders", "kept": True
     }  # fmt: skip

@@ -88,6 +88,14 @@ def test_a_request_says_where_its_time_went(tab: Tab) -> None:
     widths = brief.locator(".time-bar i").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
     assert widths[2] / sum(widths) == pytest.approx(0.6, abs=0.03)
     expect(page.get_by_label("Tags")).to_have_text(re.compile("^http.methodGET"))  # what is drawn is not written again
+    tasks = page.get_by_role("list", name="Tasks").get_by_role("listitem")
+    expect(tasks).to_have_text(
+        [
+            re.compile(r"fetch\s*TaskGroup\s*68 ms\s*failed at 80 ms: ValueError"),
+            re.compile(r"store\s*TaskGroup\s*68 ms\s*cancelled at 81 ms: “fetch” failed: ValueError"),
+            re.compile(r"audit\s*not ended\s*outlived the request"),
+        ]
+    )
 
 
 def finding(sentence: str, span: str, trace_id: str = "made.up", confidence: str = "high") -> Record:
@@ -113,25 +121,8 @@ def test_the_culprit_is_named_first_in_whatever_service_it_is(tab: Tab) -> None:
     expect(rows.nth(1).get_by_role("link")).to_have_attribute("href", "#/traces/other?span=a:0")
     rows.first.get_by_role("button").click()
     expect(page).to_have_url(f"{tab.url}/#/traces/made.up?span=q")
-
-
-def test_without_a_measure_it_says_how_to_get_one(tab: Tab) -> None:
-    page = show(tab, trace(made("GET:/", None, 0, 1000, **ENTRY), made("q", "GET:/", 100, 900, **SQL)), "?span=GET:/")
-    details = page.get_by_role("region", name="Where its time went")
-    expect(details).to_contain_text("It waited for databases for 800 ms of 1.00 s.")
-    expect(details).to_contain_text("SW_AGENT_TIME_SPLIT_EVERY=1")
-
-
-def test_the_tasks_of_a_request_say_who_cancelled_whom(tab: Tab) -> None:
-    page = show(tab, trace(made("GET:/", None, 0, 100, **ENTRY, tags=SPLIT)), "?span=GET:/")
-    tasks = page.get_by_role("list", name="Tasks").get_by_role("listitem")
-    expect(tasks).to_have_text(
-        [
-            re.compile(r"fetch\s*TaskGroup\s*68 ms\s*failed at 80 ms: ValueError"),
-            re.compile(r"store\s*TaskGroup\s*68 ms\s*cancelled at 81 ms: “fetch” failed: ValueError"),
-            re.compile(r"audit\s*not ended\s*outlived the request"),
-        ]
-    )
+    page.locator("[data-span='GET:/']").click()
+    expect(page.get_by_role("region", name="Where its time went")).to_contain_text("SW_AGENT_TIME_SPLIT_EVERY=1")
 
 
 def _blocker() -> Record:
@@ -195,39 +186,6 @@ def test_a_wait_before_the_span_is_drawn_before_it_and_is_a_part_of_its_time(tab
     expect(page.get_by_role("region", name="Why was this slow?")).to_contain_text(
         "For 350 ms of 400 ms it waited for a blocked event loop, before the application saw it."
     )
-
-
-def test_a_request_is_all_of_itself_where_messaging_follows(tab: Tab) -> None:
-    root = made("POST:/orders", None, 0, 450, **ENTRY)
-    consumer = made("consumer", root["id"], 440, 1000, kind="entry", layer="MQ")
-    answer = trace(root, consumer) | {"after": 550, "is_messaging": True}
-    page = show(tab, answer, "?span=POST:/orders")
-    numbers = page.locator(".numbers")
-    expect(numbers).to_contain_text(re.compile(r"Of the request\s*100 %"))
-    page.locator("[data-span='consumer']").click()
-    expect(numbers).to_contain_text(re.compile(r"Of the trace\s*56 %"))
-
-
-def test_different_statements_are_different_folds_and_rows_say_which(tab: Tab) -> None:
-    root = made("GET:/orders", None, 0, 400, **ENTRY)
-    calls = [
-        made(f"q{number}", root["id"], 10 + number * 9, 19 + number * 9, operation="PostgreSQL/query", peer="db:5432",
-             tags={"db.query.summary": f"SELECT {('orders', 'customers')[number % 2]}"}, **SQL)
-        for number in range(40)
-    ]  # fmt: skip
-    page = show(tab, trace(root, *calls))
-    folds = page.locator(f"{ROWS}.repeated")
-    expect(folds).to_have_text(
-        [re.compile(rf"PostgreSQL/query\s*SELECT {name}\s*db:5432\s*.20,") for name in ("orders", "customers")]
-    )
-    named = re.compile(r"^PostgreSQL.query SELECT customers .*20, 180 ms .*in all, perhaps one query for each row")
-    expect(page.get_by_role("treeitem", name=named)).to_be_visible()
-
-
-def test_one_that_waited_for_an_unknown_holder_says_so(tab: Tab) -> None:
-    root = made("GET:/items", None, 100, 500, **ENTRY, tags={"loop.waited": "340"})
-    page = show(tab, trace(root), "?span=GET:/items")
-    expect(page.get_by_role("region", name="It waited for the loop")).to_contain_text("None that is kept")
 
 
 def _queries(count: int = 400, failed: int = -1) -> Record:
@@ -344,6 +302,7 @@ def test_a_request_is_seen_first_where_messaging_goes_on_for_longer(tab: Tab) ->
     root = made("POST:/orders", None, 0, 500, **ENTRY)
     consumer = made("consumer", root["id"], 3000, 10_000, kind="entry", layer="MQ")
     page = show(tab, trace(root, consumer) | {"after": 9500, "is_messaging": True})
+    expect(page.locator(".trace-title .facts")).to_contain_text("500 ms and 9.50 s of messaging")
     width = "each => parseFloat(each.style.width)"
     assert page.locator("[data-span='POST:/orders'] .bar").evaluate(width) == pytest.approx(92.6, abs=0.5)
     expect(page.locator("[data-span='consumer'] .bar-text")).to_contain_text("7.00 s")
@@ -445,10 +404,3 @@ def test_the_answers_are_readable_and_fit(
         right = "all => Math.max(...all.map(each => each.getBoundingClientRect().right))"
         wide = page.locator(".trace-tools > *, .path-shares li, .why, .tasks li, .split-numbers > div")
         assert wide.evaluate_all(right) <= width, query
-
-
-def test_the_help_lists_the_keys_of_a_trace(tab: Tab) -> None:
-    page = show(tab, _chain())
-    page.keyboard.press("?")
-    keys = page.locator(".help dt").all_inner_texts()
-    assert {"n N", "e", "c", "+ - 0"} <= {" ".join(each.split()) for each in keys}

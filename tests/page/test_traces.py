@@ -12,6 +12,7 @@ from page.browser import Tab
 from page.stand_in import StandIn
 
 ROWS = ".trace-row"
+ENDPOINT = "POST%3A%2Fstock%2F%7Bitem%7D%2Freserve"
 
 
 def _total(page: Page) -> str:
@@ -26,23 +27,6 @@ def test_the_list_of_ten_thousand_is_there_with_few_elements(tab: Tab) -> None:
     print(f"first row after {page.evaluate('window.__firstRow'):.0f} ms")
     assert 10 <= page.locator(ROWS).count() <= 60
     assert page.evaluate("document.querySelectorAll('*').length") < 1500
-
-
-def test_scrolling_loads_on_and_keeps_the_elements_few(tab: Tab) -> None:
-    page = tab.open()
-    expect(page.locator(ROWS).first).to_be_visible()
-    # to the end of what is loaded, again and again: each time there is more
-    for _ in range(12):
-        height = page.evaluate("""() => {
-          const box = document.querySelector('.trace-list');
-          box.scrollTop = box.scrollHeight;
-          return box.scrollHeight;
-        }""")
-        page.wait_for_function("height => document.querySelector('.trace-list').scrollHeight > height", arg=height)
-    position = page.locator(".traces [role=listitem]").last.get_attribute("aria-posinset")
-    assert int(position or 0) > 2000
-    assert page.locator(ROWS).count() <= 60
-    print(f"long tasks while scrolling 2,000 rows: {page.evaluate('window.__longTasks.map(Math.round)')} ms")
 
 
 def test_every_row_is_there_once_and_in_order(tab: Tab) -> None:
@@ -85,28 +69,19 @@ def test_search_by_text_narrows_and_is_in_the_address(tab: Tab) -> None:
 def test_search_by_service_errors_and_duration(tab: Tab) -> None:
     page = tab.open()
     expect(page.locator(ROWS).first).to_be_visible()
+    expect(page.get_by_role("combobox", name="Endpoint")).to_be_disabled()
     page.get_by_role("combobox", name="Service").select_option("stock")
+    page.get_by_role("combobox", name="Endpoint").select_option("POST:/stock/{item}/reserve")
     page.get_by_role("button", name="Errors only").click()
     least = page.get_by_label("At least, in milliseconds")
     least.fill("1 s")
     expect(least).to_have_attribute("aria-invalid", "true")
     least.fill("100")
     expect(least).not_to_have_attribute("aria-invalid", "true")
-    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock&errors=1&min_ms=100")
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock&endpoint={ENDPOINT}&errors=1&min_ms=100")
     expect(page.locator(f"{ROWS}:not(.failed)")).to_have_count(0)
     expect(page.locator(f"{ROWS}.failed").first).to_be_visible()
     expect(page.get_by_role("button", name="Errors only")).to_have_attribute("aria-pressed", "true")
-
-
-def test_an_endpoint_is_chosen_of_those_its_service_has(tab: Tab) -> None:
-    page = tab.open()
-    endpoint = page.get_by_role("combobox", name="Endpoint")
-    expect(endpoint).to_be_disabled()
-    page.get_by_role("combobox", name="Service").select_option("stock")
-    endpoint.select_option("GET:/health")
-    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock&endpoint=GET%3A%2Fhealth")
-    expect(page.locator(".trace-row:not(:has-text('GET:/health'))")).to_have_count(0)
-    expect(page.locator(ROWS).first).to_be_visible()
 
 
 LONG = "waited for asyncio.Lock at shop/stock.py:41, held at shop/report.py:18 " * 4
@@ -215,19 +190,8 @@ def test_where_a_rows_time_went_comes_with_the_answer_that_knows_it(tab: Tab, so
     expect(first).to_have_text("<b>shop</b> → db:5432 3.4 %")
 
 
-def test_slowest_first(tab: Tab) -> None:
-    page = tab.open("#/traces?sort=slowest")
-    expect(page.locator(ROWS).first).to_be_visible()
-    assert page.locator(".took b").first.inner_text().endswith(" s")
-    widths = [
-        float(each.removesuffix("%"))
-        for each in page.locator(".took-bar i").evaluate_all("all => all.map(each => each.style.width)")
-    ]
-    assert widths == sorted(widths, reverse=True)
-
-
 def test_a_trace_id_finds_its_trace_and_enter_opens_it(tab: Tab, crowded: StandIn) -> None:
-    trace_id = crowded.answers.traces({"limit": "400"})["traces"][-1]["trace_id"]
+    trace_id = crowded.ask("traces", limit=400)["traces"][-1]["trace_id"]
     page = tab.open()
     page.get_by_role("combobox", name="Query").fill(trace_id)
     expect(page.locator(".traces .total")).to_have_text("1 trace")
@@ -270,15 +234,6 @@ def test_keys_walk_open_and_come_back(tab: Tab) -> None:
     expect(page.get_by_role("combobox", name="Query")).to_be_focused()
 
 
-def test_going_back_finds_the_search_as_it_was(tab: Tab) -> None:
-    page = tab.open("#/traces?service=payments")
-    page.locator(ROWS).first.click()
-    expect(page.locator(".span-row").first).to_be_visible()
-    page.go_back()
-    expect(page.get_by_role("combobox", name="Service")).to_have_value("payments")
-    expect(page.locator(ROWS).first).to_be_visible()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_narrow_shows_the_same_list(open_tab: object, crowded: StandIn, scheme: str) -> None:
     tab: Tab = open_tab(crowded, width=390, scheme=scheme)  # type: ignore[operator]
@@ -289,33 +244,6 @@ def test_narrow_shows_the_same_list(open_tab: object, crowded: StandIn, scheme: 
     page.get_by_role("button", name="Filters").click()
     page.get_by_role("combobox", name="Service").select_option("stock")
     expect(page).to_have_url(f"{tab.url}/#/traces?service=stock")
-
-
-LOOKS = """all => Object.fromEntries(all.map(each => [
-  each.textContent.trim(), [...each.classList].filter(name => /^[cm][0-9]/.test(name)).join(' ')]))"""
-
-
-def test_a_colour_depends_on_the_name_alone(open_tab: Callable[..., Tab], crowded: StandIn) -> None:
-    """In two browsers, of which one has seen other services before, in another order."""
-    known = crowded.answers.services({})
-    template = known["services"][0]
-
-    def looks(tab: Tab, names: list[str]) -> dict[str, str]:
-        found = [{**template, "name": name} for name in names]
-        tab.page.unroute("**/api/services")
-        tab.page.route("**/api/services", lambda route: route.fulfill(json={**known, "services": found}))
-        page = tab.open("#/services")
-        expect(page.locator(".opener")).to_have_count(len(names))
-        seen: dict[str, str] = page.locator(".opener .service").evaluate_all(LOOKS)
-        return seen
-
-    names = [f"service-{number}" for number in range(17)]
-    one, other = open_tab(crowded), open_tab(crowded, is_apart=True)
-    before = looks(one, names)
-    assert len(set(before.values())) >= 10
-    looks(other, [f"a-{number}" for number in range(5)])
-    after = looks(other, [*(f"a-{number}" for number in range(5)), *reversed(names)])
-    assert {name: after[name] for name in names} == before
 
 
 def test_a_colour_is_never_the_only_cue(tab: Tab) -> None:

@@ -27,7 +27,7 @@ READY = {
 @pytest.mark.gate
 def test_services_and_their_endpoints_lead_to_traces(tab: Tab, crowded: StandIn) -> None:
     page = tab.open("#/services")
-    known = crowded.answers.services({})["services"]
+    known = crowded.ask("services")["services"]
     expect(page.locator(".opener")).to_have_text([each["name"] for each in known])
     page.get_by_role("link", name="shop").click()
     expect(page).to_have_url(f"{tab.url}/#/services/shop")
@@ -35,17 +35,11 @@ def test_services_and_their_endpoints_lead_to_traces(tab: Tab, crowded: StandIn)
     expect(page).to_have_url(f"{tab.url}/#/traces?service=shop&endpoint=POST%3A%2Forders%2F%7Bitem%7D")
 
 
-def test_a_service_that_has_never_reported_is_said_so(tab: Tab, crowded: StandIn) -> None:
-    page = tab.open("#/services/nobody")
-    expect(page.get_by_text("None called “nobody” has reported")).to_be_visible()
-    expect(page.locator(".opener")).to_have_count(len(crowded.answers.services({})["services"]))
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_long_name_of_a_service_leaves_the_numbers_in_sight(
     open_tab: Callable[..., Tab], crowded: StandIn, width: int
 ) -> None:
-    known = crowded.answers.services({})
+    known = crowded.ask("services")
     long = {**known["services"][0], "name": "a-service-with-a-name-longer-than-any-table-has-room-for-" * 2}
     tab = open_tab(crowded, width=width)
     answer = {**known, "services": [*known["services"], long]}
@@ -58,7 +52,7 @@ def test_a_long_name_of_a_service_leaves_the_numbers_in_sight(
 
 @pytest.mark.gate
 def test_the_map_shows_who_calls_whom(tab: Tab, crowded: StandIn) -> None:
-    known = crowded.answers.map({})
+    known = crowded.ask("map")
     page = tab.open("#/map")
     expect(page.locator(".node")).to_have_count(len(known["nodes"]))
     expect(page.locator(".edge")).to_have_count(len(known["edges"]))
@@ -75,7 +69,7 @@ def test_the_map_shows_who_calls_whom(tab: Tab, crowded: StandIn) -> None:
 
 
 def test_a_narrow_map_has_its_numbers_in_a_list(open_tab: Callable[..., Tab], crowded: StandIn) -> None:
-    known = crowded.answers.map({})
+    known = crowded.ask("map")
     page = open_tab(crowded, width=390).open("#/map")
     calls = page.get_by_role("list", name="Calls").get_by_role("listitem")
     expect(calls).to_have_count(len(known["edges"]))
@@ -119,23 +113,10 @@ def test_logs_by_level_and_text_lead_to_their_trace(tab: Tab) -> None:
     expect(page.locator(".failure")).to_be_visible()
 
 
-def test_logs_scroll_without_end_and_stay_few(tab: Tab, crowded: StandIn) -> None:
-    page = tab.open("#/logs")
-    expect(page.locator(".log-row").first).to_be_visible()
-    for _ in range(6):
-        height = page.evaluate("""() => {
-          const box = document.querySelector('.log-list');
-          box.scrollTop = box.scrollHeight;
-          return box.scrollHeight;
-        }""")
-        page.wait_for_function("height => document.querySelector('.log-list').scrollHeight > height", arg=height)
-    assert page.locator(".log-row").count() < 60
-
-
 @pytest.mark.gate
 def test_meters_are_charts_with_what_was_measured(tab: Tab, crowded: StandIn) -> None:
     page = tab.open("#/meters?service=shop")
-    instance = crowded.answers.instances({"service": "shop"})["instances"]
+    instance = crowded.ask("instances", service="shop")["instances"]
     expect(page.get_by_role("combobox", name="Instance")).to_have_value(min(each["name"] for each in instance))
     chart = page.locator("[data-meter=shop_checkout_duration]")
     expect(chart.locator("canvas")).to_be_visible()
@@ -151,14 +132,6 @@ def test_meters_are_charts_with_what_was_measured(tab: Tab, crowded: StandIn) ->
     page.get_by_role("searchbox").fill("cpu")
     expect(page.locator(".chart-card")).to_have_count(2)
     expect(page.get_by_role("article", name="CPU of the process")).to_be_visible()
-
-
-def test_a_counter_can_be_read_as_a_rate(tab: Tab) -> None:
-    page = tab.open("#/meters?service=shop&q=shop_orders")
-    rate = page.get_by_role("button", name="per second")
-    expect(rate).to_have_attribute("aria-pressed", "false")
-    rate.click()
-    expect(rate).to_have_attribute("aria-pressed", "true")
 
 
 @pytest.mark.gate

@@ -397,25 +397,6 @@ async def test_a_task_that_the_request_waits_for_still_is_running(group: Any) ->
     assert "end" not in seen
 
 
-async def test_a_span_of_a_task_that_outlived_its_request_says_that_it_was_cancelled() -> None:
-    async def lasting() -> None:
-        with local_span("lasting"):
-            await anyio.sleep_forever()
-
-    async with anyio.create_task_group() as group:
-
-        async def work() -> None:
-            group.start_soon(lasting, name="lasting")
-            await anyio.wait_all_tasks_blocked()
-
-        async with traced(handling(work)) as shop:
-            await call(shop.app, http_scope())
-            group.cancel_scope.cancel()
-            with anyio.CancelScope(shield=True):
-                await anyio.wait_all_tasks_blocked()
-                segments = await shop.segments()
-    by_name = {span.operation: tags(span) for each in segments for span in each.spans}
-    assert by_name["lasting"] == {"outcome": "cancelled", "task": "lasting"}
 
 
 @pytest.mark.parametrize("every", [0, 1])

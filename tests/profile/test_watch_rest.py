@@ -239,32 +239,10 @@ async def test_a_loop_whose_turns_cannot_be_seen_is_looked_at_as_ever(monkeypatc
         other.close()
 
 
-@pytest.mark.one_loop
-async def test_without_a_timer_it_is_never_due() -> None:
-    rest = Rest()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watch_rest, "KernelTimer", _none)
-        rest.note(is_idle=True)
-        assert not rest.is_due()
-    rest.note(is_idle=True)
-    assert not rest.is_due(), "it is asked for once"
 
 
-def _none() -> KernelTimer:
-    raise OSError("no timer")
 
 
-@pytest.mark.one_loop
-async def test_a_loop_that_waits_for_moments_only_is_left_alone_for_ever_longer() -> None:
-    rest = Rest(NEVER)
-    rest._least = rest._needed = 1.0
-    for expected in (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 64.0):
-        rest._has_many = True
-        rest.take(lambda: True)
-        assert rest._needed == expected
-    rest.take(lambda: True)
-    assert rest._needed == 1.0
-    rest.close()
 
 
 @pytest.mark.one_loop

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from stress.compare.arrivals import FixedRate
-from stress.compare.figures import Figures, Key, Spread, spread, summarise
+from stress.compare.figures import Figures, Key, Spread, summarise
 from stress.compare.serving import Exit
 from stress.compare.sinks import Delivered
 from stress.compare.verdict import (
-    Failure,
-    find_failures,
     find_losses,
     find_regressions,
-    find_unrecorded,
-    read_recorded,
-    write_recorded,
 )
 from stress.compare.visit import Measurement
 from stress.compare.wrk import Saturation
@@ -52,13 +46,6 @@ def figures(contestant: str = "swagent-grpc", *qps: float) -> dict[Key, Figures]
     return summarise(rounds(contestant, *(qps or (900.0,))))
 
 
-def test_the_spread_is_the_median_between_the_least_and_the_most() -> None:
-    assert spread([5.0, 1.0, 2.0]) == Spread(2.0, 1.0, 5.0)
-    assert spread([4.0, 1.0]) == Spread(2.5, 1.0, 4.0)
-    assert Spread(0.861, 0.8, 0.9).show(".2f") == "0.86 (0.80-0.90)"
-    assert spread([0.5]).show(".2f") == "0.50"
-
-
 def test_each_ratio_is_against_the_bare_application_of_its_own_round() -> None:
     """The machine was twice as slow in the second round: the ratio is the same, where one of all medians is not."""
     found = summarise(
@@ -76,23 +63,12 @@ def test_each_ratio_is_against_the_bare_application_of_its_own_round() -> None:
     assert mine.delivered == Delivered(2000, 0)
 
 
-def test_records_beyond_the_expected_make_up_for_no_loss() -> None:
-    mixed = replace(measurement("official-sync-kafka", 0, 900), expected=Delivered(90, 10), delivered=Delivered(80, 20))
-    found = summarise([measurement("bare", 0, 1000), mixed])
-    assert found["official-sync-kafka", "trivial"].delivered_share == 0.9
-
-
 @pytest.mark.parametrize("delivered", [Delivered(999, 0), Delivered(1001, 0), Delivered(1000, 1)])
 def test_whatever_ours_loses_or_delivers_twice_is_reported_and_nothing_of_others(delivered: Delivered) -> None:
     (said,) = find_losses([replace(measurement("swagent-http", 2, 900), delivered=delivered)])
     assert said.startswith("swagent-http on trivial, round 3: ")
     assert said.endswith("void")
     assert find_losses([*rounds(), replace(measurement("official-sync-http", 0, 900), delivered=delivered)]) == []
-
-
-def test_failures_of_others_do_not_fail_the_run_but_those_of_the_bare_application_do() -> None:
-    found = [Failure(name, "call", "no") for name in ("bare", "swagent-kafka", "official-async-kafka", "otel-grpc")]
-    assert find_failures(found) == ["bare on call: no", "swagent-kafka on call: no"]
 
 
 @pytest.mark.parametrize(("qps", "is_one"), [(764.0, True), (766.0, False), (1200.0, False)])
@@ -113,24 +89,3 @@ def test_processor_time_is_judged_where_the_rate_is_as_good_as_ever() -> None:
     recorded = {"trivial": {"swagent-grpc": {"per second": 0.9, "per processor second": 1.2}}}
     (said,) = find_regressions(figures("swagent-grpc", 900.0), recorded).values()
     assert said.startswith("swagent-grpc on trivial: 1.000 of the bare application's requests for each second of proc")
-
-
-def test_a_guarded_figure_without_a_record_is_reported() -> None:
-    record = {"swagent-grpc": {"per second": 0.9}}
-    assert find_unrecorded(figures(), {"trivial": record}) == []
-    assert find_unrecorded(figures(), {"await": record}) == [
-        "swagent-grpc on trivial has no recorded ratio: run with --record"
-    ]
-
-
-def test_a_record_keeps_what_was_not_measured_this_time_and_only_ours(tmp_path: Path) -> None:
-    path = tmp_path / "recorded.json"
-    assert read_recorded(path) == {}
-    write_recorded(figures("swagent-grpc", 900.0), path)
-    write_recorded(summarise([*rounds("swagent-http", 800.0), measurement("otel-grpc", 0, 200)]), path)
-    assert read_recorded(path) == {
-        "trivial": {
-            "swagent-grpc": {"per second": 0.9, "per processor second": 1.0},
-            "swagent-http": {"per second": 0.8, "per processor second": 1.0},
-        }
-    }

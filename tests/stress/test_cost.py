@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,12 +11,11 @@ import pytest
 
 from stress.cost import command
 from stress.cost.figures import Count, CountError, Counts, read_blocks
-from stress.cost.implementation import ACCELERATOR
 from stress.cost.layouts import LAYOUTS
 from stress.cost.measuring import check_answer
 from stress.cost.requests import BLOCK, CASES
 from stress.cost.stages import BARE, WHOLE
-from stress.cost.verdict import find_doubts, find_regressions, read_recorded, this_python, write_recorded
+from stress.cost.verdict import find_regressions, read_recorded, write_recorded
 
 EACH = 1000
 
@@ -52,31 +50,6 @@ def test_more_than_a_tenth_is_a_regression(added: int, bare: int, *, is_one: boo
     assert bare == EACH or not found or "recorded is 100, which is 90 on this build" in found[0]
 
 
-def test_a_figure_that_was_never_recorded_is_reported() -> None:
-    (text,) = find_regressions(counts(1), {})
-    assert f"no recorded number for Python {this_python()}" in text
-
-
-def test_another_application_and_a_gain_are_doubts() -> None:
-    recorded = {"trivial": {"bare": EACH, "agent": 100}}
-    assert find_doubts(counts(100), recorded) == find_doubts(counts(5), {}) == []
-    assert "1,050 instructions, recorded is 1,000" in find_doubts(counts(100, bare=1050), recorded)[0]
-    assert "--record" in find_doubts(counts(89), recorded)[0]
-
-
-def test_each_python_has_its_record_and_keeps_what_was_not_counted(tmp_path: Path) -> None:
-    file = tmp_path / "recorded.json"
-    assert read_recorded(file) == {}
-    others = {"2.7": {"trivial": {"bare": 1, "agent": 1}}}
-    file.write_text(json.dumps({**others, this_python(): {"await": {"bare": 2, "agent": 2}}}))
-    write_recorded(counts(100), file)
-    assert read_recorded(file) == {"await": {"bare": 2, "agent": 2}, "trivial": {"bare": EACH, "agent": 100}}
-    assert json.loads(file.read_text()).items() >= others.items()
-    write_recorded(counts(40), file, ACCELERATOR)
-    assert read_recorded(file, ACCELERATOR) == {"trivial": {"bare": EACH, "agent": 40}}
-    assert read_recorded(file)["trivial"] == {"bare": EACH, "agent": 100}
-
-
 SERVED = 2 * (CASES["trivial"].warm_up + 3 * BLOCK)
 
 
@@ -95,13 +68,6 @@ SERVED = 2 * (CASES["trivial"].warm_up + 3 * BLOCK)
 def test_a_count_without_its_work_is_void(stage: str, answer: Mapping[str, Any], missing: str) -> None:
     with pytest.raises(CountError, match=missing) if missing else nullcontext():
         check_answer(stage, ["trivial", "await"], 3, {"is_accelerated": False, **answer})
-
-
-def test_a_block_of_dear_requests_is_smaller_and_counts_by_its_own_size() -> None:
-    small = CASES["queries"].block
-    assert len(CASES["queries"].requests()) == small < BLOCK
-    assert Count([small * EACH, small * (EACH + 2), small * (EACH + 1)], requests=small).each == EACH + 1
-    check_answer(BARE, ["queries"], 3, {"answered": CASES["queries"].warm_up + 3 * small, "is_accelerated": False})
 
 
 # what the agent adds with one layout of memory after the other, and with which of them the count ends

@@ -45,7 +45,3 @@ def test_agents_find_the_collectors_that_are_well(scenario: str) -> None:
     found = outcome(scenario, _AGE)
     assert found.away < 400 / 20
     assert found.apart < 0.4
-
-
-def test_one_seed_is_one_outcome() -> None:
-    assert outcome("one dead", _AGE) == outcome("one dead", _AGE)

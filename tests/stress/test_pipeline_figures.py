@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stress.pipeline import ratios
 from stress.pipeline.cells import Cell
 from stress.pipeline.figures import fallen
 from stress.pipeline.measuring import Figure
@@ -46,36 +43,11 @@ def test_a_figure_without_its_delivered_count_is_void(changed: dict[str, Any], f
     assert "500" not in text[3]
 
 
-def test_ratios_are_larger_where_it_is_better() -> None:
-    slow, fast = figure(cpu=1.0), figure(cpu=0.5)
-    name = "grpc asyncio finished speed"
-    assert ratios.ratios_of([fast], {})[name] == pytest.approx(2 * ratios.ratios_of([slow], {})[name])
-    # of several rounds the cheapest counts
-    assert ratios.ratios_of([slow, figure(cpu=9.0), fast], {}) == ratios.ratios_of([fast], {}), (
-        "the cheapest round counts"
-    )
-    found = ratios.ratios_of([fast, figure(MANY, cpu=1.0)], {"grpc": {"best": 2e-5, "calibration": 1e-5}})
-    assert found["grpc asyncio finished evenness"] == pytest.approx(0.5)
-    assert found["record grpc speed"] == pytest.approx(0.5)
-
-
 def test_a_ratio_that_fell_or_has_no_other_is_reported() -> None:
     assert fallen({"a": 0.86, "b": 2.0}, {"a": 1.0, "b": 1.0}) == []
     assert "16% below" in fallen({"a": 0.84}, {"a": 1.0})[0]
     assert "never recorded" in fallen({"new": 1.0}, {})[0]
     assert "not measured" in fallen({}, {"old": 1.0})[0]
-
-
-def test_a_release_without_a_record_is_held_against_the_lowest_of_its_minor_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "recorded.json"
-    monkeypatch.setattr(ratios, "RECORDED", file)
-    file.write_text(json.dumps({"3.11.2": {"a": 2.0, "b": 1.0}, "3.11.7": {"a": 1.0, "b": 3.0}, "3.1.1": {"a": 0.1}}))
-    monkeypatch.setattr(ratios, "_release", lambda: "3.11.9")
-    assert ratios.read_recorded() == {"a": 1.0, "b": 1.0}
-    monkeypatch.setattr(ratios, "_release", lambda: "3.11.7")
-    assert ratios.read_recorded() == {"a": 1.0, "b": 3.0}
 
 
 def outage(growth: int = 0, *, delivered: int = 10, **answer: Any) -> Outage:
