@@ -103,12 +103,6 @@ def test_options_stand_anywhere(capsys: pytest.CaptureFixture[str], page: Collec
     assert "nothing is kept of 'none'" in capsys.readouterr().err
 
 
-def test_a_wrong_option_shows_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["ask", "--every"])
-    assert capsys.readouterr().err.startswith("usage: swagent ask ")
-
-
 @pytest.mark.parametrize("words", [["trace"], ["trace", ""], ["why"], ["trace", "a", "b"]])
 def test_words_that_mean_nothing(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     assert main(["ask", *words]) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -132,11 +131,6 @@ def test_it_names_another_agent_here(swagent: Run, tmp_path: Path, folder: str, 
     result = swagent("doctor", "--no-network", PYTHONPATH=path)
     assert (result.returncode, result.stdout.count("! ")) == (0, 1)
     assert f"! {sentence}" in result.stdout
-
-
-def test_it_says_when_swagent_run_starts_the_agent_anyway(swagent: Run) -> None:
-    result = swagent("run", "--", sys.executable, "-m", "swagent", "doctor", "--no-network")
-    assert "! `swagent run` starts the agent in every Python process of this environment." in result.stdout
 
 
 def test_it_knows_of_no_other_agent_where_none_is(swagent: Run) -> None:

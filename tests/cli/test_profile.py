@@ -152,14 +152,6 @@ def test_no_collector_another_server_and_no_address(swagent: Run, page: Collecto
     assert (result.returncode, "no collector answers" in result.stderr) == (1, True)
 
 
-@pytest.mark.gate
-def test_a_wrong_command_line_is_said(swagent: Run) -> None:
-    for more in (["--period", "5"], ["--samples", "10"], ["--seconds", "soon"]):
-        result = swagent("profile", "--service", "shop", "--endpoint", "x", *more)
-        assert result.returncode == 2
-        assert more[0] in result.stderr
-
-
 def test_a_task_that_no_instance_takes_or_that_sees_nothing_fails(
     page: Collector, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -391,8 +391,6 @@ async def test_a_clock_that_goes_back_makes_no_duration_negative(api: Api) -> No
     assert (await api("traces/t"))["duration"] == 0
 
 
-
-
 @pytest.mark.parametrize(
     ("path", "parameters", "words"),
     [

@@ -87,8 +87,6 @@ def test_it_is_read_anew_after_some_seconds_once_the_store_has_changed(monkeypat
     assert len(counted.reads) == 3
 
 
-
-
 def test_the_calls_of_the_trace_itself_do_not_count_though_it_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled(*[10] * 15, *[30] * 16)
     counted = Counted(store, monkeypatch)
@@ -101,5 +99,3 @@ def test_the_calls_of_the_trace_itself_do_not_count_though_it_came_later(monkeyp
     assert counted.durations(32) == (30, 31)
     assert counted.durations() == (30, 32)
     assert counted.durations(*range(2, 33)) is None
-
-

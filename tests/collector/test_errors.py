@@ -250,8 +250,6 @@ def test_a_callers_own_exception_that_came_through_counts_at_its_origin() -> Non
     assert (front["failures"], front["through"]) == (0, 1)
 
 
-
-
 def _beside(end: int) -> list[Segment]:
     """A request, and a call that failed, which ended so many milliseconds after the request began."""
     root = Span(0, -1, START, START + 9, "/order", kind="Entry")

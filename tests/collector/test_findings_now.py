@@ -210,8 +210,6 @@ def asked(
     return made(Request("shop", "POST:/graphql", 0, 10, [local], tags={"http.status_code": "200"}), number * 100)
 
 
-
-
 def test_each_graphql_operation_of_a_request_has_its_own_failures() -> None:
     kinds = {"Orders": "shop.NoStock", "Prices": "shop.NoPrice"}
     traces = [asked(number, name, kinds[name]) for name in ("Orders", "Prices") for number in range(3)]

@@ -397,8 +397,6 @@ def test_a_failure_is_one_chain_through_all_services() -> None:
     assert (finding.kind, finding.failures, len(finding.places)) == ("error_chain", 1, 3)
 
 
-
-
 @pytest.mark.parametrize(
     ("tags", "entry", "words"),
     [

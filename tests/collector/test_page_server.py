@@ -68,8 +68,6 @@ async def test_only_the_page_and_tools_of_this_machine_may_ask(path: str, header
     assert status == 200 or "error" in answer.json()
 
 
-
-
 @pytest.mark.parametrize(
     ("name", "listening", "own"),
     [

@@ -60,8 +60,6 @@ async def test_it_is_made_at_a_number_of_records_and_whenever_they_have_doubled(
     assert made_at == expected
 
 
-
-
 async def test_a_collector_has_its_findings_before_anyone_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     made, real = threading.Event(), findings.findings
 

@@ -308,5 +308,3 @@ async def test_stacks_are_merged_once_until_others_come(api: Api, monkeypatch: p
     api.add(ThreadSnapshot("one", "s", NOW + 30, 102, ("a", "c")))
     assert [each["name"] for each in (await api("profiles/one"))["nodes"]] == ["a", "b", "c"]
     assert len(merged) == 2
-
-

@@ -82,8 +82,6 @@ async def test_other_signals_are_bounded() -> None:
         Store(max_segments=0)
 
 
-
-
 async def test_wait_for_gives_up_and_leaves_nothing_behind() -> None:
     store = Store()
     with pytest.raises(TimeoutError, match=r"0\.01 s; received: 0 segments"):

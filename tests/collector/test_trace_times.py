@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from collector.served import START, Api, noted_reads
+from collector.served import START, Api
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
 
@@ -185,32 +184,3 @@ async def test_links_fall_out_with_their_segment(api: Api) -> None:
     few.add(*batch(3), *call(0))
     few.store.commit()
     assert few.store.read("SELECT 1 FROM links") == []
-
-
-@pytest.mark.parametrize(
-    ("arrivals", "is_short"),
-    [
-        pytest.param(range(300), True, id="in order"),
-        pytest.param([number ^ 3 for number in range(300)], True, id="almost in order"),
-        pytest.param(range(299, -1, -1), False, id="the other way round"),
-        pytest.param([299, *range(299)], False, id="the newest first"),
-        pytest.param(range(5), True, id="few"),
-        pytest.param([], True, id="none"),
-    ],
-)
-async def test_the_newest_are_found_by_a_short_look_or_a_long_one(
-    api: Api, monkeypatch: pytest.MonkeyPatch, arrivals: Sequence[int], is_short: bool
-) -> None:
-    for number in arrivals:
-        api.add(*order(number))
-    matching = noted_reads(api.store, monkeypatch, "matching")
-    answer = await api("traces", limit=10)
-    assert bool(matching) != is_short
-    expected = [f"order-{number}" for number in sorted(arrivals, reverse=True)]
-    assert [row["trace_id"] for row in answer["traces"]] == expected[:10]
-    assert answer["total"] == len(arrivals)
-    if expected[10:]:
-        following = await api("traces", limit=10, cursor=answer["next"])
-        assert [row["trace_id"] for row in following["traces"]] == expected[10:20]
-    else:
-        assert answer["next"] is None

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from page.browser import Tab
@@ -157,12 +155,3 @@ def test_a_restart_splits_time(tab: Tab, crowded: StandIn) -> None:
     expect(page.locator(".compare-lead b")).to_contain_text("Start of ")
     page.keyboard.press("Escape")
     expect(page).to_have_url(f"{tab.url}/#/services")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_comparison_fits_its_width(open_tab: Callable[..., Tab], crowded: StandIn, width: int) -> None:
-    middle = crowded.started + 900_000
-    page = open_tab(crowded, width=width).open(f"#/services?at={middle}")
-    expect(page.locator(".compared tbody tr").first).to_be_visible()
-    right = "all => Math.max(...all.map(each => each.getBoundingClientRect().right))"
-    assert page.locator(".compared td, .compared th").evaluate_all(right) <= width

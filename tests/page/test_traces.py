@@ -160,15 +160,6 @@ def test_a_long_failure_gives_way_to_the_operation(open_tab: Callable[..., Tab],
     assert all(before[1] <= after[0] + 0.5 for before, after in pairwise(boxes)), boxes
 
 
-def test_a_narrow_list_has_no_room_for_it(open_tab: Callable[..., Tab], crowded: StandIn) -> None:
-    page = _open_with_mostly(open_tab(crowded, 1099))
-    expect(page.locator(".trace-head .mostly")).to_be_hidden()
-    expect(page.locator(f"{ROWS} .mostly").first).to_be_hidden()
-    boxes = _boxes(page.locator(ROWS).nth(2))
-    assert len(boxes) == len(_boxes(page.locator(".trace-head"))) == 5
-    assert all(before[1] <= after[0] + 0.5 for before, after in pairwise(boxes)), boxes
-
-
 @pytest.mark.parametrize("sort", ["newest", "slowest"])
 def test_where_a_rows_time_went_comes_with_the_answer_that_knows_it(tab: Tab, sort: str) -> None:
     """Of a trace that the collector had no time to look at, the next answer has it."""

@@ -141,12 +141,3 @@ async def test_a_loop_that_turns_is_not_looked_into(limit: float, monkeypatch: p
     assert view.is_asked.wait(DEADLINE)
     watch.stop()
     assert noted == []
-
-
-@pytest.mark.one_loop
-async def test_where_others_are_near_the_watch_looks_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LongSteps, "are_near", lambda _: True)
-    view: Any = _View(object())
-    watch = LoopWatch(view, 2 * DEADLINE, lambda _: None)
-    assert view.is_asked.wait(DEADLINE), "four looks would take 80 seconds else"
-    watch.stop()

@@ -22,7 +22,6 @@ from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.backend import LoopNotifier, loop_notifier
 from swagent.collector.store.trace_records import Span
 from swagent.inspection import loop_view as loop_view_module
-from swagent.inspection.loop_view import view_of_this_loop
 from swagent.profile import blocks as blocks_module
 from swagent.profile.blocked_loop import Block
 from swagent.profile.blocks import Blocks
@@ -294,37 +293,6 @@ async def test_no_thread_is_left_and_none_is_begun_where_it_is_off() -> None:
 
 def _watchers() -> int:
     return sum(thread.name == "swagent-loop-watch" for thread in threading.enumerate())
-
-
-async def test_a_loop_that_turns_is_asked_now_and_then_and_one_that_waits_is_not() -> None:
-    blocks: list[Block] = []
-    view: Any = _Counted(view_of_this_loop())
-    watches = [LoopWatch(view, limit, blocks.append) for limit in (0.02, DEADLINE)]
-    await anyio.sleep(0.5)
-    idle = view.asked
-    with anyio.fail_after(DEADLINE):
-        while view.asked < idle + 5:
-            time.sleep(0.002)  # noqa: ASYNC251  (work, in short steps)
-            await anyio.lowlevel.checkpoint()
-    for watch in watches:
-        watch.stop()
-    assert idle <= 8, "the wait's own begin and end, and some turns that a busy machine held up: not each look"
-    assert not [each for each in blocks if each.seconds < 0.02]
-
-
-class _Counted:
-    """A loop that counts how often it was asked."""
-
-    def __init__(self, view: Any) -> None:
-        self._view = view
-        self.asked = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._view, name)
-
-    def notify(self, function: Callable[[], object]) -> None:
-        self.asked += 1
-        self._view.notify(function)
 
 
 @pytest.mark.one_loop

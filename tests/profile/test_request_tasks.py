@@ -397,8 +397,6 @@ async def test_a_task_that_the_request_waits_for_still_is_running(group: Any) ->
     assert "end" not in seen
 
 
-
-
 @pytest.mark.parametrize("every", [0, 1])
 @GROUPS
 async def test_spans_of_child_tasks_say_in_which_they_were_begun(group: Any, every: int) -> None:

@@ -354,8 +354,6 @@ async def test_only_requests_are_timed_and_none_twice() -> None:
     assert len(spans) == 4
 
 
-
-
 async def test_a_span_that_is_cancelled_in_the_requests_own_task_names_no_task() -> None:
     """While an exception is thrown in, the interpreter's stack ends at what drives the application."""
 
@@ -516,5 +514,3 @@ async def test_an_open_call_names_the_wait_of_a_request_without_a_span_as_well()
     assert set(await _waits_of(wait)) - {"other"} == {
         "redis/GET cache:6379", "trio.sleep" if sniffio.current_async_library() == "trio" else "asyncio.sleep"
     }  # fmt: skip
-
-

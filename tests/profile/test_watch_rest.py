@@ -239,12 +239,6 @@ async def test_a_loop_whose_turns_cannot_be_seen_is_looked_at_as_ever(monkeypatc
         other.close()
 
 
-
-
-
-
-
-
 @pytest.mark.one_loop
 @pytest.mark.parametrize("make", [_of_c_library, _of_python])
 async def test_a_timer_wakes_at_its_time_and_not_when_it_was_cleared(
