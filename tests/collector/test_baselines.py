@@ -12,6 +12,7 @@ from collector.served import noted_reads
 from collector.test_findings_of_a_trace import payment
 from swagent.collector.api.parameters import Parameters
 from swagent.collector.api.queries import queries
+from swagent.collector.findings import baselines
 from swagent.collector.findings.baselines import SECONDS, Baselines
 from swagent.collector.findings.durations import Operation
 from swagent.collector.store.store import Store
@@ -99,3 +100,20 @@ def test_the_calls_of_the_trace_itself_do_not_count_though_it_came_later(monkeyp
     assert counted.durations(32) == (30, 31)
     assert counted.durations() == (30, 32)
     assert counted.durations(*range(2, 33)) is None
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_KEPT", 2), ("MOST_LENGTHS", 4)])
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str, most: int) -> None:
+    monkeypatch.setattr(baselines, bound, most)
+    operations = [Operation("entry", "shop", f"GET:/{number}", "") for number in range(4)]
+    traces = (made(Request("shop", each.operation, 0, took)) for took in (10, 20) for each in operations)
+    counted = Counted(store_of(*traces), monkeypatch)
+    for each in operations:
+        assert counted.usual([each]) == {each: (10, 2)}
+    assert len(counted.reads) == 4
+    for each in reversed(operations):
+        counted.usual([each])
+    assert len(counted.reads) == 6
+    assert set(counted.usual(operations)) == set(operations)
+    assert set(counted.usual(operations)) == set(operations)
+    assert len(counted.reads) == 8

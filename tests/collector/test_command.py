@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import socket
 import subprocess
@@ -195,3 +196,18 @@ def test_a_full_disk_at_the_end_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     said = capsys.readouterr()
     assert "disk is full" in said.err
     assert "received 1 segment" in said.out
+
+
+def test_a_full_disk_at_the_start_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka's offsets are written before it listens."""
+
+    async def start(collector: Collector) -> None:
+        full(tmp_path / "store.db").commit()
+
+    monkeypatch.setattr(Collector, "start", start)
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    assert command.run(parser.parse_args(["--no-page"])) == 1
+    assert "disk is full" in capsys.readouterr().err

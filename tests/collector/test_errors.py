@@ -275,6 +275,7 @@ def test_a_failure_that_was_survived_is_handled(segments: list[Segment], is_hand
 
 
 def test_the_list_of_traces_names_the_failure() -> None:
+    assert trace_failure([]) is None
     (row,) = listed(store_of([_order(), _answer()]))["traces"]
     assert row["errors"] == 3
     assert row["failure"] == {

@@ -20,7 +20,7 @@ from grpclib.exceptions import GRPCError
 from collector.served import START, serving
 from collector.test_malformed import send
 from swagent.collector import http_protocol
-from swagent.collector.intake import bodies, json_pieces, messages, room
+from swagent.collector.intake import bodies, connections, json_pieces, messages, room
 from swagent.collector.server import Collector
 from swagent.collector.store import wire_pieces
 from swagent.collector.store.protocol import parse
@@ -277,6 +277,20 @@ async def test_a_head_has_an_end_in_time(served: Served, monkeypatch: pytest.Mon
     writer.write(b"POST /v3/segm")
     await until_closed(reader)
     writer.close()
+
+
+async def test_connections_have_an_end(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, _ = served
+    monkeypatch.setattr(http_protocol, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
+    for address in (collector.http_address, collector.address):
+        open_ones = [await connected(address) for _ in range(2)]
+        reader, writer = await connected(address)
+        await until_closed(reader)
+        for _, each in open_ones:
+            assert not each.is_closing()
+            each.close()
+        writer.close()
 
 
 async def test_a_message_over_grpc_has_an_end_in_time(

@@ -63,6 +63,12 @@ async def test_unknown_fields_are_ignored(collector: Collector, raw: Channel) ->
     assert collector.store.segments[0].trace_id == "t"
 
 
+async def test_call_without_a_message(raw: Channel) -> None:
+    with pytest.raises(GRPCError) as refused:
+        await send(raw, "ManagementService/keepAlive")
+    assert refused.value.status is Status.INVALID_ARGUMENT
+
+
 async def send_frame(channel: Channel, frame: bytes) -> None:
     path = PREFIX + "TraceSegmentReportService/collect"
     async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=50) as stream:

@@ -120,6 +120,9 @@ async def test_files_of_the_page(tmp_path: Path) -> None:
     for name, text in (("index.html", "<p>"), ("main.js", "1"), ("styles/base.css", "p {}"), ("icon.svg", "<svg/>")):
         (page / name).write_text(text)
     client = client_of(page)
+    empty = client_of(tmp_path)
+    assert "index.html is missing" in (await empty.get("/")).text
+    assert (await empty.get("/assets/styles.css")).status_code == 404
     for path, kind in (
         ("/", "text/html"),
         ("/assets/main.js", "text/javascript"),

@@ -14,6 +14,7 @@ import pytest
 
 from collector.served import line, serving, shop_and_stock
 from swagent.collector.api import findings, preparation
+from swagent.collector.store.database import StoreError
 from swagent.collector.store.store import Store
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
@@ -58,6 +59,24 @@ async def test_it_is_made_at_a_number_of_records_and_whenever_they_have_doubled(
         for _ in range(20 - kept):
             await _add_one(store)
     assert made_at == expected
+
+
+async def test_what_could_not_be_read_is_tried_again_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(preparation, "FEWEST", 1)
+    store, made_at = Store(), list[int]()
+
+    async def ask() -> None:
+        made_at.append(store.version)
+        if store.version == 1:
+            raise StoreError("the disk is away")
+
+    async with _preparing(store, ask):
+        for _ in range(2):
+            await _add_one(store)
+    assert made_at == [1, 2]
+    assert caplog.messages == ["the disk is away"]
 
 
 async def test_a_collector_has_its_findings_before_anyone_asks(monkeypatch: pytest.MonkeyPatch) -> None:

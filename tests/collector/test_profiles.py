@@ -159,6 +159,7 @@ async def test_an_order_that_is_no_task_is_refused(changes: dict[str, Any], word
         ({"content-type": ""}, None, 415),
         ({"origin": "http://evil.example"}, None, 403),
         ({}, b"{", 400),
+        ({}, b"[]", 400),
         ({}, b"\xff\xfe", 400),
         ({}, b"[" * 4000, 400),
         ({}, b"[" + b" " * MAX_BODY, 413),
@@ -234,6 +235,12 @@ async def test_tasks_are_listed_with_their_segments_and_found_by_trace(api: Api)
     assert [each["id"] for each in by_trace] == ["one", "of another collector"]
     assert (await api("profiles", trace_id="other"))["tasks"] == []
     await api("profiles/nothing", 404)
+
+
+async def test_stacks_from_other_agents_begin_at_number_0(api: Api) -> None:
+    api.add(*(ThreadSnapshot("java", "s", NOW + number * 10, number, ("main", "run")) for number in range(250)))
+    nodes = (await api("profiles/java"))["nodes"]
+    assert [(each["count"], each["ms"], each["oap_ms"]) for each in nodes] == [(250, 2490, 2490)] * 2
 
 
 def test_the_rarest_calls_are_left_out_and_no_gap_comes_of_it() -> None:

@@ -34,6 +34,7 @@ async def test_oldest_segments_are_evicted_and_counted() -> None:
     assert store.trace("t0") == []
     statistics = store.statistics()
     assert (statistics.received["segments"], statistics.evicted["segments"]) == (5, 2)
+    assert str(statistics).startswith("5 segments (0 duplicates, 2 evicted), ")
 
 
 async def test_duplicates_are_counted_and_not_kept_twice() -> None:

@@ -302,3 +302,18 @@ asyncio.run(main())
 def test_a_forked_child_does_not_touch_its_parents_timer() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=50, check=False)
     assert done.stdout == "0 True\n", done.stderr
+
+
+@pytest.mark.one_loop
+async def test_without_a_timer_it_is_never_due() -> None:
+    rest = Rest()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watch_rest, "KernelTimer", _none)
+        rest.note(is_idle=True)
+        assert not rest.is_due()
+    rest.note(is_idle=True)
+    assert not rest.is_due(), "it is asked for once"
+
+
+def _none() -> KernelTimer:
+    raise OSError("no timer")
