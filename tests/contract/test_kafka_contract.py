@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from e2e.fixtures import make
 from kit.kafka_cluster import Cluster
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
 from swagent.config import Config
 from swagent.runtime.transport_runner import transport_runner
 from swagent.signals import Signal
 from swagent.testing import check_transport
 from swagent_proto import wire
 from swagent_transports.kafka import KafkaTransport
-from transports.kafka.conftest import broker, cluster, tools  # noqa: TID251
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
-# one's own broker: it is killed, and this folder's other tests have none
-__all__ = ["broker", "cluster", "tools"]
+@pytest.fixture
+async def cluster() -> AsyncIterator[Cluster]:
+    """A broker of the test's own, since it is killed, that is up and has topics."""
+    with make(Kafka) as kafka, LoopThread() as tools:
+        cluster = Cluster(kafka, tools)
+        await cluster.serve()
+        await cluster.create_topics()
+        yield cluster
+        cluster.resume()
 
 
 class BrokerPeer:

@@ -20,20 +20,3 @@ async def talk(websocket: WebSocket) -> None:
         with local_span("message"), exit_span("store", "db:5432"):
             await asyncio.sleep(0)
         await websocket.send_text(message)
-
-
-@app.get("/cancelled")
-async def cancelled() -> str:
-    """A call that is no longer awaited; the request goes on without it."""
-
-    async def call() -> None:
-        with exit_span("ask", "stock:80"):
-            under_way.set()
-            await asyncio.Event().wait()
-
-    under_way = asyncio.Event()
-    task = asyncio.create_task(call())
-    await under_way.wait()
-    task.cancel()
-    await asyncio.wait([task])
-    return current_trace_id()

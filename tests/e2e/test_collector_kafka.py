@@ -9,14 +9,10 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
-import swagent
 from kit.real.kafka import Kafka
-from kit.servers import dead_address
-from swagent.agent import Agent
 from swagent.collector.server import Collector
 from swagent.collector.store.records import ThreadSnapshot
 from swagent.collector.store.store import Store
-from swagent.config import Config
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
@@ -34,21 +30,6 @@ async def produce(kafka: Kafka, namespace: str, *records: tuple[str, bytes, byte
 
 def segment(number: int) -> tuple[str, bytes, bytes]:
     return "segments", b"", bytes(wire.SegmentObject("t", f"s{number}", [], "shop", "i1"))
-
-
-async def test_the_reports_of_our_agent(kafka: Kafka, tmp_path: Path) -> None:
-    namespace = f"c{uuid.uuid4().hex[:8]}"
-    async with collector_of(kafka, namespace, tmp_path / "store.db") as collector:
-        config = Config(
-            service="shop", protocol="kafka", kafka_bootstrap_servers=(kafka.address,), kafka_namespace=namespace
-        )
-        async with Agent(config):
-            with swagent.local_span("/order"):
-                pass
-            await collector.store.wait_for(lambda store: bool(store.segments and store.instances), timeout=20)
-    [kept] = collector.store.segments
-    assert (kept.service, kept.spans[0].operation) == ("shop", "/order")
-    assert dict(collector.store.instances[0].properties)["language"] == "python"
 
 
 async def test_every_topic_wrong_records_and_a_restart(
@@ -84,11 +65,3 @@ async def test_every_topic_wrong_records_and_a_restart(
         await collector.store.wait_for(lambda store: len(store.segments) == 3, timeout=20)
         assert collector.store.statistics().received["segments"] == 1, "nothing is read twice"
     collector.store.close()
-
-
-async def test_no_broker_is_an_os_error_and_nothing_stays_open() -> None:
-    with dead_address() as address:
-        collector = Collector(kafka=address)
-        with pytest.raises(OSError, match=f"no Kafka broker at {address}"):
-            await collector.start()
-    assert not collector.is_running

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 from websockets.asyncio.client import connect
 
@@ -61,15 +60,3 @@ async def test_the_oap_shows_a_websocket_of_700_messages_while_it_is_open(oap: O
     stored = named(spans, "store")
     assert len({(span.segment_id, span.span_id) for span in stored}) == len(stored) == MESSAGES
     assert len(named(spans, "message")) == MESSAGES
-
-
-async def test_the_oap_shows_a_cancelled_call_as_cancelled(oap: Oap, query: OapQuery) -> None:
-    with serve(oap) as address:
-        await wait_served(f"http://{address}")
-        async with httpx.AsyncClient(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
-            trace_id = (await client.get("/cancelled")).json()
-        spans = await eventually(lambda: query.trace(trace_id), until=lambda found: len(found) == 2)
-    [call], [request] = named(spans, "ask"), named(spans, "GET:/cancelled")
-    assert call.tags["outcome"] == "cancelled"
-    assert not call.is_error
-    assert (request.tags["http.status_code"], request.is_error) == ("200", False)

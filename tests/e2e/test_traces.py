@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import httpx
 import pytest
@@ -12,15 +12,36 @@ from e2e.answers import Span
 from e2e.graphql import OapQuery, eventually
 from e2e.services import SERVERS, Pair, loop_of, serve_pair, wait_served
 from faults.covering import covers
+from kit.real.kafka import Kafka
 from kit.real.oap import Oap
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("server", [pytest.param(each, marks=covers("D05", "grpc", loop_of(each))) for each in SERVERS])
-async def test_the_oap_shows_the_joined_trace_of_two_services(server: str, oap: Oap, query: OapQuery) -> None:
+# the other loops of HTTP and Kafka are in test_signals
+CASES = [*((server, "grpc") for server in SERVERS), ("uvicorn-uvloop", "http"), ("uvicorn-uvloop", "kafka")]
+
+
+@pytest.fixture
+async def query(kafka_oap: Oap) -> AsyncIterator[OapQuery]:
+    """Ask the one OAP that takes in all three transports."""
+    async with OapQuery(kafka_oap.http_address) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("server", "transport"),
+    [pytest.param(*each, marks=covers("D05", each[1], loop_of(each[0]))) for each in CASES],
+)
+async def test_the_oap_shows_the_joined_trace_of_two_services(
+    server: str, transport: str, kafka: Kafka, kafka_oap: Oap, query: OapQuery
+) -> None:
     environ = {
-        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address,
+        "SW_AGENT_PROTOCOL": transport,
+        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": kafka_oap.http_address
+        if transport == "http"
+        else kafka_oap.grpc_address,
+        "SW_KAFKA_BOOTSTRAP_SERVERS": kafka.address,
         "SW_AGENT_INSTANCE_PROPERTIES_JSON": '{"zone": "west"}',
     }
     with serve_pair(server, environ, f"{server}-{uuid.uuid4().hex[:6]}") as pair:

@@ -23,7 +23,6 @@ import psutil
 from anyio.abc import TaskGroup
 
 from faults.noted_transport import Note, noted
-from faults.sampled_trace import record_sample
 from kit.stopwatch import Stopwatch
 from swagent import Agent, Config, entry_span
 from swagent.runtime.transport_choice import find_transport
@@ -94,10 +93,6 @@ class Driven:
             if number % 200 == 199:
                 await anyio.lowlevel.checkpoint()
         return {"seconds": time.monotonic() - began}
-
-    async def sample(self) -> Answer:
-        """Record one trace of two segments; returns its id."""
-        return {"trace_id": record_sample()}
 
     async def load(self, rate: int, size: int = 0) -> Answer:
         """Record so many segments a second, until `calm`."""

@@ -61,7 +61,7 @@ FAULTS: tuple[Fault, ...] = (
     # -- network and peer ---------------------------------------------------------------------------------------------
     Fault("F01", "nothing listens, then starts", "the port is bound late",
           "G4, G12: records wait; the first is confirmed within 31 s; one log line"),
-    Fault("F02", "SYN black hole", "a listener whose backlog is full; nftables `drop` in a namespace",
+    Fault("F02", "SYN black hole", "a listener whose backlog is full",
           "G3, G4, G7: connecting ends at its deadline; the next collector is tried"),
     Fault("F03", "DNS: unknown name, slow, changed address", "a resolver of the test's own",
           "G3: never on the loop; asked again at each dial"),
@@ -105,8 +105,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("F21", "OAP killed and started again", "a real OAP, `kill -9`",
           "G12: every confirmed segment is found by its query, or fell with the process that confirmed it",
           left_out={"K": "OAP reads from the broker by itself"}),
-    Fault("F22", "broker killed, frozen, its disk full, without the topic, without copies in sync, refusing a record, "
-          "a login", "a real broker, and two of them",
+    Fault("F22", "broker killed, frozen, its disk full, without the topic", "a real broker",
           "identity against a consumer that reads from the first offset; stop within 5.5 s",
           left_out={"G": "Kafka only", "H": "Kafka only"}),
     # -- process ------------------------------------------------------------------------------------------------------

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import anyio
 import pytest
@@ -20,7 +17,6 @@ import swagent
 from runtime.worlds import config, outcome, record
 from swagent import AgentStateError, ConfigError
 from swagent.hosting import agent_thread
-from swagent.record.trace import tracer as tracers
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
@@ -93,16 +89,6 @@ def test_stopping_what_does_not_run_does_nothing(collector: MemoryCollector) -> 
     assert swagent.stop() is None
 
 
-@pytest.mark.gate
-def test_it_can_be_started_again(collector: MemoryCollector) -> None:
-    for _ in range(20):
-        swagent.start(config())
-        record()
-        swagent.stop()
-    assert collector.count(Signal.SEGMENT) == 20
-    assert tracers.running() is None
-
-
 def test_a_bad_setting_raises_from_start_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="protocol"):
         swagent.start(config(protocol="pigeon"))
@@ -129,70 +115,3 @@ def test_stopping_keeps_its_deadline(collector: MemoryCollector) -> None:
     stopped.join(2)
     assert not stopped.is_alive()
     assert outcome(agent) == {"dropped shutdown": 3}
-
-
-def test_many_threads_record_while_it_runs(collector: MemoryCollector) -> None:
-    agent = swagent.start(config(trace_max_buffer_size=100_000))
-    threads = [threading.Thread(target=record, args=(500,)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    swagent.stop()
-    assert outcome(agent) == {"confirmed": 4000}
-
-
-PREPARED = """
-import sys
-from swagent.testing import MemoryCollector
-from swagent.signals import Signal
-import swagent, swagent.agent
-collector = MemoryCollector()
-swagent.agent.find_transport = lambda _: collector.transport
-"""
-
-
-def run_script(body: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    script = folder / "script.py"
-    script.write_text(PREPARED + textwrap.dedent(body))
-    command = [sys.executable, "-X", "dev", str(script)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-
-
-@pytest.mark.gate
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("ending", ["pass", "sys.exit(3)"])
-def test_a_script_that_ends_without_stopping_delivers(tmp_path: Path, backend: str, ending: str) -> None:
-    finished = run_script(
-        f"""
-        import atexit
-        atexit.register(lambda: print("delivered", collector.count(Signal.SEGMENT)))  # runs after the agent's own
-        swagent.start(swagent.Config(service="script", backend="{backend}"))
-        with swagent.local_span("work"):
-            pass
-        {ending}
-        """,
-        tmp_path,
-    )
-    assert finished.stdout == "delivered 1\n"
-    assert "Traceback" not in finished.stderr, finished.stderr
-    assert "Warning" not in finished.stderr, finished.stderr
-
-
-@pytest.mark.gate
-def test_a_script_inside_a_loop_that_forgets_the_agent_still_ends(tmp_path: Path) -> None:
-    finished = run_script(
-        """
-        import asyncio
-        async def main():
-            agent = swagent.Agent(swagent.Config(service="script", shutdown_timeout=0.2), transport=collector.transport)
-            await agent.__aenter__()
-            with swagent.local_span("work"):
-                pass
-            await asyncio.sleep(0)
-        asyncio.run(main())
-        print("ended")
-        """,
-        tmp_path,
-    )
-    assert finished.stdout == "ended\n", "asyncio complains on stderr, but nothing hangs"

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import anyio
@@ -19,7 +18,6 @@ from kit.stopwatch import Stopwatch
 from runtime.worlds import agent_of, config, hanging, outcome, record
 from swagent import Agent, Config, ConfigError
 from swagent.asgi import SkyWalkingMiddleware
-from swagent.asgi import middleware as asgi_module
 from swagent.hosting import agent_thread
 from swagent.ledger import Statistics
 from swagent.signals import Signal
@@ -61,14 +59,6 @@ class TestStart:
         assert not agent.is_running
         assert outcome(agent) == {"confirmed": 2}
         assert len(collector.properties) == 1
-
-    def test_the_stop_of_who_came_second_flushes(self, collector: MemoryCollector) -> None:
-        swagent.start(config())
-        swagent.start(config())
-        record(3)
-        statistics = swagent.stop()
-        assert statistics is not None
-        assert statistics.segment.confirmed == 3
 
     @pytest.mark.parametrize("backend", ["asyncio", "trio"])
     def test_it_may_do_so_in_a_loop(self, collector: MemoryCollector, backend: str) -> None:
@@ -185,15 +175,6 @@ class TestMiddleware:
         assert len(collector.properties) == 1, "a second agent would report a second instance"
         assert ignored(caplog) == []
 
-    async def test_settings_of_its_own_do_not_count(
-        self, collector: MemoryCollector, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        async with agent_in_thread():
-            middleware = SkyWalkingMiddleware(starlette(), config=config(service="other"))
-            async with lifespan(middleware):
-                pass
-        assert ignored(caplog) == ["service"]
-
     async def test_a_second_one_in_the_process_uses_the_agent_of_the_first(self, collector: MemoryCollector) -> None:
         first, second = (SkyWalkingMiddleware(starlette(), config=config()) for _ in range(2))
         async with lifespan(first):
@@ -231,19 +212,6 @@ class TestMiddleware:
                 watch = Stopwatch()
             assert watch.seconds > 0.15
             assert watch.own_seconds < 2.0
-
-    async def test_an_agent_by_hand_runs_beside_another(
-        self, collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """It is entered by an explicit wish; new traces go to the one that was entered last."""
-        monkeypatch.setattr(asgi_module, "Agent", partial(Agent, transport=collector.transport))
-        own = MemoryCollector()
-        async with agent_in_thread() as agent:
-            async with agent_of(own):
-                record(2)
-            record(1)
-        assert outcome(agent) == {"confirmed": 1}
-        assert own.count(Signal.SEGMENT) == 2
 
 
 def agent_thread_is_ready(collector: MemoryCollector) -> None:

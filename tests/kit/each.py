@@ -10,13 +10,13 @@ from .client import grpc_client
 from .h2_peer import H2Peer
 from .http_client import http_client
 from .http_peer import HttpPeer
+from .kafka_broker import KafkaBroker
 from .kafka_client import kafka_client
-from .kafka_peer import KafkaPeer
 
 CLIENTS: dict[str, Any] = {"grpc": grpc_client, "http": http_client, "kafka": kafka_client}
 PEERS: dict[str, Callable[..., Any]] = {
     "grpc": lambda **options: H2Peer(answers.confirm, **options),
     "http": lambda **options: HttpPeer(http_answers.confirm, **options),
-    "kafka": KafkaPeer,
+    "kafka": KafkaBroker,
 }
 ANSWERS: dict[str, Any] = {"grpc": answers, "http": http_answers}

@@ -9,7 +9,6 @@ from typing import Any
 
 import anyio.to_thread
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError
 
@@ -51,16 +50,12 @@ class Cluster:
     def resume(self) -> None:
         self._kafka.resume()
 
-    async def create_topics(self, partitions: int = 1, namespace: str = "") -> None:
-        """The four topics."""
-        names = [f"{namespace or self.namespace}-{name}" for name in TOPICS]
-        await self._tools.call(create_topics, self.address, names, partitions)
-        self._made |= {TopicPartition(name, number) for name in names for number in range(partitions)}
+    async def create_topics(self) -> None:
+        """The four topics, of one partition each."""
+        names = [f"{self.namespace}-{name}" for name in TOPICS]
+        await self._tools.call(create_topics, self.address, names)
+        self._made |= {TopicPartition(name, 0) for name in names}
         await self._tools.call(self._wait_leaders)
-
-    async def create(self, *topics: Any) -> None:
-        """Topics that the admin client describes."""
-        await self._with_admin(lambda admin: admin.create_topics(list(topics)))
 
     async def limit(self, topic: str, size: int | None) -> None:
         """Let the broker refuse batches that are larger. None: as it was."""
@@ -73,12 +68,8 @@ class Cluster:
         await anyio.sleep(0.2)  # until the log takes over what the broker says already
 
     async def records(self, topic: str) -> list[tuple[bytes | None, bytes]]:
-        """Key and value of everything that a topic holds, from its first offset on, partition by partition."""
-        return [record for partition in await self.partitions(topic) for record in partition]
-
-    async def partitions(self, topic: str) -> list[list[tuple[bytes | None, bytes]]]:
-        """The same, by partition."""
-        found: list[list[tuple[bytes | None, bytes]]] = await self._tools.call(self._read, topic)
+        """Key and value of everything that a topic holds, from its first offset on."""
+        found: list[tuple[bytes | None, bytes]] = await self._tools.call(self._read, TopicPartition(topic, 0))
         return found
 
     async def _setting(self, topic: str, name: str) -> str:
@@ -96,33 +87,16 @@ class Cluster:
     async def _with_admin(self, use: Callable[[Any], Any]) -> None:
         await self._tools.call(administer, self.address, use)
 
-    async def _read(self, topic: str) -> list[list[tuple[bytes | None, bytes]]]:
-        found: list[list[tuple[bytes | None, bytes]]] = []
+    async def _read(self, place: Any) -> list[tuple[bytes | None, bytes]]:
+        found: list[tuple[bytes | None, bytes]] = []
         async with AIOKafkaConsumer(bootstrap_servers=self.address, auto_offset_reset="earliest") as consumer:
-            for place in await self._places(topic):
-                consumer.assign([place])
-                end = (await consumer.end_offsets([place]))[place]
-                await consumer.seek_to_beginning(place)
-                found.append([])
-                while await consumer.position(place) < end:
-                    record = await consumer.getone()
-                    found[-1].append((record.key, record.value))
+            consumer.assign([place])
+            end = (await consumer.end_offsets([place]))[place]
+            await consumer.seek_to_beginning(place)
+            while await consumer.position(place) < end:
+                record = await consumer.getone()
+                found.append((record.key, record.value))
         return found
-
-    async def _places(self, prefix: str) -> list[Any]:
-        """The partitions of the topics whose names begin so."""
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
-        try:
-            await admin.start()
-            topics = [topic for topic in await admin.list_topics() if topic.startswith(prefix)]
-            described = await admin.describe_topics(topics)
-        finally:
-            await admin.close()
-        return [
-            TopicPartition(topic["topic"], number)
-            for topic in described
-            for number in sorted(each["partition"] for each in topic["partitions"])
-        ]
 
     async def _wait_leaders(self) -> None:
         """A new partition, or one of a broker that was killed, takes a moment to be known and to get its leader."""
@@ -133,8 +107,6 @@ class Cluster:
         consumer = AIOKafkaConsumer(bootstrap_servers=self.address, retry_backoff_ms=20)
         try:
             await consumer.start()
-            if not self._made <= {*await self._places(self.namespace)}:
-                return False
             # only a leader that is ready knows the end
             await consumer.end_offsets([*self._made])
         except KafkaError:

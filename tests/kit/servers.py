@@ -9,7 +9,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -129,6 +129,21 @@ def dead_address(host: str = "127.0.0.1") -> Iterator[str]:
         reserved.bind((host, 0))
         port = reserved.getsockname()[1]
         yield f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+@contextmanager
+def full_backlog(host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
+    """The address of a listener whose backlog is full: it answers no SYN."""
+    with ExitStack() as stack, socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(0)
+        host, port = listener.getsockname()
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex((host, port))
+        yield f"{host}:{port}"
 
 
 @contextmanager

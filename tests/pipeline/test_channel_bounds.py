@@ -21,31 +21,11 @@ def dropped(channel: Channel) -> dict[str, int]:
     return dict(channel.statistics().dropped)
 
 
-def test_items_are_bounded_and_the_newest_is_refused() -> None:
-    channel = filled(b"1", b"2", b"3", max_items=3)
-    assert not channel.offer(b"4")
-    assert waiting(channel) == [b"1", b"2", b"3"]
-    assert refused(channel) == {"full": 1}
-
-
 @pytest.mark.parametrize(("last", "is_taken"), [(40, True), (41, False)])
 def test_bytes_are_bounded_to_the_exact_byte(last: int, is_taken: bool) -> None:
     channel = filled(b"x" * 60, max_bytes=100)
     assert channel.offer(b"y" * last) is is_taken
     assert channel.statistics().queued_bytes == (100 if is_taken else 60)
-
-
-def test_a_record_without_bytes_still_counts_as_an_item() -> None:
-    channel = filled(b"", b"", max_items=2)
-    assert not channel.offer(b"")
-
-
-def test_in_flight_items_count() -> None:
-    channel = filled(b"1", b"2", max_items=2)
-    lease = channel.lease(1, 1000)
-    assert not channel.offer(b"3")
-    lease.confirm()
-    assert channel.offer(b"3")
 
 
 def test_in_flight_bytes_count_to_the_exact_byte() -> None:
@@ -65,12 +45,6 @@ def test_one_record_is_bounded_to_the_exact_byte(size: int, is_taken: bool) -> N
     assert refused(channel) == ({} if is_taken else {"too_large": 1})
 
 
-def test_too_large_a_record_evicts_nothing() -> None:
-    channel = filled(b"1", **EVICTING)
-    assert not channel.offer(b"x" * 61)
-    assert waiting(channel) == [b"1"]
-
-
 def test_evicting_makes_room_from_the_oldest() -> None:
     channel = filled(b"1", b"2", b"3", b"4", b"5", max_items=3, **EVICTING)
     assert waiting(channel) == [b"3", b"4", b"5"]
@@ -81,15 +55,6 @@ def test_evicting_makes_room_for_every_byte_and_no_more() -> None:
     channel = filled(b"a" * 30, b"b" * 30, b"c" * 40, b"d" * 31, max_bytes=100, **EVICTING)
     assert [record[:1] for record in waiting(channel)] == [b"c", b"d"]
     assert channel.statistics().queued_bytes == 71
-
-
-def test_a_record_in_flight_cannot_be_evicted() -> None:
-    channel = filled(b"1", b"2", max_items=2, **EVICTING)
-    lease = channel.lease(2, 1000)
-    assert not channel.offer(b"3")
-    assert refused(channel) == {"full": 1}
-    lease.confirm()
-    assert dropped(channel) == {}
 
 
 def test_a_full_channel_first_lets_go_of_what_is_past_its_age() -> None:
@@ -105,16 +70,6 @@ def test_a_full_channel_first_lets_go_of_what_is_past_its_age() -> None:
     assert channel.offer(b"3")
     assert waiting(channel) == [b"2", b"3"]
     assert dropped(channel) == {"expired": 1}
-
-
-def test_the_expired_never_reach_a_lease() -> None:
-    clock = Clock()
-    channel = filled(b"1", b"2", clock=clock, max_age=60.0)
-    clock.now = 60.1
-    lease = channel.lease(10, 1000)
-    assert lease.records == []
-    assert lease.is_settled
-    assert dropped(channel) == {"expired": 2}
 
 
 def test_time_in_flight_does_not_expire_but_a_released_record_does() -> None:
@@ -147,13 +102,6 @@ def test_a_closed_channel_refuses_for_the_reason_it_was_closed_for(reason: Refus
     assert refused(channel) == {reason.value: 2}
     assert channel.statistics().state == reason.value
     assert waiting(channel) == [b"1"]
-
-
-def test_the_first_reason_for_closing_stays() -> None:
-    channel = channel_of()
-    channel.close(Refusal.DISABLED)
-    channel.close(Refusal.SHUTDOWN)
-    assert channel.statistics().state == "disabled"
 
 
 def test_a_record_that_could_not_be_made_is_offered_and_refused() -> None:

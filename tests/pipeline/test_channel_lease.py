@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.channels import channel_of, fill, filled, waiting
+from pipeline.channels import fill, filled, waiting
 from swagent.ledger import Drop
 from swagent.pipeline.channel import Channel, Lease
 
@@ -25,18 +25,6 @@ def outcome(channel: Channel) -> tuple[int, dict[str, int], int, int]:
     return statistics.confirmed, dict(statistics.dropped), statistics.queued, statistics.in_flight
 
 
-def test_a_lease_takes_the_oldest_in_order() -> None:
-    channel = filled(b"1", b"2", b"3")
-    assert channel.lease(2, 1000).records == [b"1", b"2"]
-    assert outcome(channel) == (0, {}, 1, 2)
-
-
-def test_a_lease_keeps_to_its_bytes_but_takes_at_least_one() -> None:
-    channel = filled(b"x" * 50, b"y" * 10, b"z" * 10, b"0")
-    assert len(channel.lease(10, 20).records) == 1
-    assert len(channel.lease(10, 20).records) == 2
-
-
 @pytest.mark.parametrize(
     ("refused", "expected"), [(0, (3, {"rejected": 0})), (1, (2, {"rejected": 1})), (9, (0, {"rejected": 3}))]
 )
@@ -44,19 +32,6 @@ def test_a_part_of_a_lease_may_be_refused(refused: int, expected: tuple[int, dic
     channel = filled(b"1", b"2", b"3")
     channel.lease(3, 1000).drop(Drop.REJECTED, refused)
     assert outcome(channel) == (*expected, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "expected"),
-    [("confirm", (2, {}, 0, 0)), ("drop", (0, {"rejected": 2}, 0, 0)), ("release", (0, {}, 2, 0))],
-)
-def test_a_verdict_settles_all_records_of_a_lease(verdict: str, expected: tuple[int, dict[str, int], int, int]) -> None:
-    channel = filled(b"1", b"2")
-    lease = channel.lease(2, 1000)
-    assert not lease.is_settled
-    VERDICTS[verdict](lease)
-    assert lease.is_settled
-    assert outcome(channel) == expected
 
 
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(VERDICTS, VERDICTS)])
@@ -67,15 +42,6 @@ def test_only_the_first_verdict_counts(first: str, second: str) -> None:
     settled = outcome(channel)
     VERDICTS[second](lease)
     assert outcome(channel) == settled
-
-
-@pytest.mark.parametrize("verdict", VERDICTS)
-def test_a_verdict_on_nothing_does_nothing(verdict: str) -> None:
-    channel = channel_of()
-    lease = channel.lease(2, 1000)
-    assert lease.is_settled
-    VERDICTS[verdict](lease)
-    assert outcome(channel) == (0, {}, 0, 0)
 
 
 def test_a_late_verdict_does_not_touch_the_lease_that_took_the_records_next() -> None:

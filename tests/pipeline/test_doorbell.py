@@ -14,7 +14,7 @@ import pytest
 import sniffio
 from anyio.lowlevel import checkpoint
 
-from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, fill
+from pipeline.channels import AMPLE, batcher_of, channel_of, fill
 from runtime.worlds import ASYNCIO, ASYNCIO_IDS
 from swagent.backend import loop_notifier
 from swagent.pipeline.batcher import Batcher
@@ -121,15 +121,6 @@ async def test_records_in_flight_do_not_fill_the_next_batch(attached: Attach) ->
         pass
 
 
-async def test_a_batch_is_due_when_its_oldest_record_is_old_enough(attached: Attach) -> None:
-    clock = Clock()
-    channel = attached(channel_of(clock, batch_delay=0.5))
-    fill(channel, b"1")
-    clock.now = 0.5
-    with anyio.fail_after(5):
-        assert await channel.wait_due(batcher_of(channel))
-
-
 async def test_hurry_makes_the_next_batch_due_at_once_and_no_later_one(attached: Attach) -> None:
     channel = attached(channel_of(**PATIENT))
     fill(channel, b"1", b"2")
@@ -157,18 +148,6 @@ async def test_released_records_wake_the_reader(attached: Attach) -> None:
     async with reading(channel) as reader:
         lease.release()
     assert reader.answer is True
-
-
-async def test_a_cancelled_wait_leaves_everything_as_it_was(attached: Attach) -> None:
-    channel = attached(channel_of(**PATIENT))
-    fill(channel, b"1", b"2")
-    before = channel.statistics()
-    async with reading(channel, is_woken=False):
-        pass
-    assert channel.statistics() == before
-    fill(channel, b"3")
-    with anyio.fail_after(5):
-        assert await channel.wait_due(batcher_of(channel))
 
 
 @pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)

@@ -218,17 +218,6 @@ def test_code_that_encoding_sets_going_may_offer_and_look() -> None:
     assert channel.lease(10, 1000).records == [b"a", b"a+", b"a++", b"a+++"]
 
 
-def test_a_waiting_reader_hears_of_the_first_only() -> None:
-    rung: list[object] = []
-    channel = channel_of(**AMPLE)
-    channel._notifier = rung.append
-    intake, _ = intake_of(channel)
-    channel._until_due(batcher_of(channel))
-    for _ in range(5):
-        intake.offer("a")
-    assert len(rung) == 1
-
-
 def test_a_child_process_leaves_what_was_set_down_to_its_parent() -> None:
     channel = channel_of()
     intake, encoding = intake_of(channel)

@@ -22,21 +22,6 @@ def test_oldest_first_and_each_with_its_time_and_number() -> None:
     assert waiting.take(10, 1000) == ([], [], [], 0)
 
 
-def test_as_many_as_were_asked_for_and_one_at_least() -> None:
-    waiting = waiting_of(10, 11, 12, 13)
-    assert waiting.take(2, 1000)[0] == [b"10", b"11"]
-    assert waiting.take(2, 3)[0] == [b"12"]
-    assert waiting.take(2, 1)[0] == [b"13"]
-
-
-def test_records_that_come_back_are_behind_older_ones() -> None:
-    waiting = waiting_of(1, 2, 3, 4, 5)
-    first, second = waiting.take(2, 1000), waiting.take(2, 1000)
-    waiting.put_back(*first[:3])
-    waiting.put_back(*second[:3])
-    assert [*chain.from_iterable(waiting.take(10, 1000)[2])] == [1, 2, 3, 4, 5]
-
-
 def test_each_record_that_comes_back_is_behind_older_ones() -> None:
     """What was between the records of a batch was under way when they were taken, and has come back before them."""
     waiting = waiting_of(1, 2, 3, 4)

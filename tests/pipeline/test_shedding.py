@@ -55,12 +55,6 @@ def test_the_next_time_of_pressure_has_firsts_of_its_own() -> None:
     assert [shedding.keeps(usual()) for _ in range(2)] == [True, False]
 
 
-def test_errors_are_kept() -> None:
-    shedding = pressed()
-    assert all(shedding.keeps(usual()._replace(failed=True)) for _ in range(100))
-    assert shed(shedding) == {}
-
-
 def test_slow_ones_are_kept_by_what_was_learned_before() -> None:
     shedding = Shedding()
     for _ in range(40):
@@ -71,12 +65,6 @@ def test_slow_ones_are_kept_by_what_was_learned_before() -> None:
         assert shedding.keeps(usual(endpoint)), "its first"
     assert shedding.keeps(usual(seconds=0.1))
     assert not shedding.keeps(usual("GET:/report", seconds=2.0)), "that is usual there"
-
-
-def test_below_the_threshold_everything_is_kept() -> None:
-    shedding = pressed(0.74)
-    assert all(shedding.keeps(usual()) for _ in range(10))
-    assert shed(shedding) == {}
 
 
 def test_endpoints_are_bounded() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import anyio
 import anyio.lowlevel
 import pytest
@@ -21,9 +18,8 @@ from runtime.worlds import (
     under_way,
     unreachable,
 )
-from swagent import Agent, AgentStateError, local_span
+from swagent import Agent, AgentStateError
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
-from swagent.pipeline.encoder import Encoder
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
@@ -87,24 +83,6 @@ async def test_stopping_delivers_what_waits() -> None:
     assert outcome(agent) == {"confirmed": 1300}
 
 
-async def test_the_ledger_balances_at_every_step() -> None:
-    collector = MemoryCollector()
-    seen: list[dict[str, int]] = []
-
-    async def look() -> None:
-        seen.append(outcome(agent))
-
-    collector.behaviour = look
-    async with agent_of(collector) as agent:
-        record(600)
-        seen.append(outcome(agent))
-        await agent.flush()
-        record(1)
-    assert {"queued": 600} in seen
-    assert any("in flight" in each for each in seen)
-    assert outcome(agent) == {"confirmed": 601}
-
-
 async def test_records_before_the_start_and_after_the_stop_are_not_counted() -> None:
     collector = MemoryCollector()
     agent = agent_of(collector)
@@ -161,33 +139,6 @@ async def test_a_batch_that_fails_is_dropped_or_sent_again_and_the_next_one_goes
         assert outcome(agent) == {"confirmed": 3 if lost else 5, **lost}
     assert collector.batches == ([3] if lost else [2, 3])
     assert len(set(collector.records[Signal.SEGMENT])) == sum(collector.batches)
-
-
-async def test_a_record_that_cannot_be_encoded_fails_alone() -> None:
-    collector = MemoryCollector()
-    async with agent_of(collector) as agent:
-        record()
-        with local_span("poison") as span:
-            span.start_time = math.nan
-        record()
-    assert outcome(agent) == {"confirmed": 2, "refused encode_error": 1}
-
-
-async def test_a_full_channel_refuses_before_it_encodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoded: list[object] = []
-    encode = Encoder.segment
-
-    def note(encoder: Encoder, finished: Any) -> bytes:
-        encoded.append(finished)
-        return encode(encoder, finished)
-
-    monkeypatch.setattr(Encoder, "segment", note)
-    collector = MemoryCollector()
-    collector.behaviour = unreachable
-    async with agent_of(collector, trace_max_buffer_size=2) as agent:
-        record(5)
-        assert outcome(agent) == {"queued": 2, "refused full": 3}
-        assert len(encoded) == 2
 
 
 @on_virtual_clocks

@@ -40,14 +40,6 @@ async def test_entering_a_running_or_stopped_agent_is_an_error() -> None:
             await start()
 
 
-async def test_one_agent_after_another() -> None:
-    collectors = [MemoryCollector(), MemoryCollector()]
-    for collector in collectors:
-        async with agent_of(collector):
-            record(2)
-    assert [each.count(Signal.SEGMENT) for each in collectors] == [2, 2]
-
-
 async def test_of_two_nested_agents_the_inner_one_records() -> None:
     outer, inner = MemoryCollector(), MemoryCollector()
     async with agent_of(outer):
@@ -84,17 +76,6 @@ async def test_an_exception_of_the_host_comes_out_as_it_is_after_a_flush(error: 
     assert outcome(agent) == {"confirmed": 2}
 
 
-async def test_hosts_task_group_around_the_agent_sees_plain_errors() -> None:
-    async def host() -> None:
-        async with agent_of(MemoryCollector()):
-            raise ValueError("host")
-
-    with pytest.raises(ExceptionGroup) as caught:
-        async with anyio.create_task_group() as group:
-            group.start_soon(host)
-    assert [type(each) for each in caught.value.exceptions] == [ValueError]
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_nothing_is_left_after_a_thousand_lives() -> None:
@@ -115,16 +96,6 @@ async def test_nothing_is_left_after_a_thousand_lives() -> None:
     assert (after - before).total() <= 10, after - before
     assert threading.active_count() <= threads
     assert tracers.running() is None
-
-
-async def test_a_stopped_agent_is_garbage() -> None:
-    collector = MemoryCollector()
-    agent = agent_of(collector)
-    async with agent:
-        record()
-    del agent
-    gc.collect()  # an unclosed stream would warn, and warnings are errors
-    assert not [each for each in gc.get_objects() if isinstance(each, Agent) and each._phase.value == "running"]
 
 
 class Unclosable(FaultyTransport):

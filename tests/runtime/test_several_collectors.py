@@ -67,29 +67,6 @@ async def test_when_it_fails_the_next_one_takes_over(failure: Exception, lost: d
     assert len(set(arrived)) == len(arrived)
 
 
-async def test_it_stays_with_the_new_one_when_the_old_one_comes_back() -> None:
-    collectors = Collectors(2)
-    async with agent_with(collectors) as agent:
-        await delivered(agent, 1)
-        collectors[0].behaviour = unreachable
-        await delivered(agent, 1)
-        collectors[0].behaviour = None
-        await delivered(agent, 1)
-    assert collectors.counts() == [1, 2]
-
-
-async def test_all_dead_then_one_alive() -> None:
-    collectors = Collectors(3)
-    for each in collectors.members:
-        each.behaviour = unreachable
-    async with agent_with(collectors) as agent:
-        record(3)
-        assert not await agent.flush(0.05)
-        collectors[2].behaviour = None
-        await delivered(agent, 1)
-    assert collectors.counts() == [0, 0, 4]
-
-
 @pytest.mark.parametrize("failure", [unreachable, ambiguous], ids=["unsent", "ambiguous"])
 async def test_while_stopping_each_collector_gets_its_try_however_many_batches_fail(failure: Behaviour) -> None:
     """Four batches under way fail together: that is one failure of one collector."""

@@ -7,7 +7,7 @@ import gc
 import logging
 import threading
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -71,21 +71,6 @@ class TestInTasks:
         record()
         assert outcome(agent) == {"confirmed": 3}
         assert tracers.running() is None
-
-    async def test_in_an_async_generator_that_is_closed_elsewhere(self) -> None:
-        """A fixture, or a dependency: its two halves run in different tasks."""
-        agent = agent_of(MemoryCollector())
-
-        async def fixture() -> AsyncIterator[Agent]:
-            async with agent:
-                yield agent
-
-        generator = fixture()
-        await in_a_task(generator.__anext__)
-        record()
-        with pytest.raises(StopAsyncIteration):
-            await generator.__anext__()
-        assert outcome(agent) == {"confirmed": 1}
 
     async def test_the_application_need_not_keep_an_agent_that_was_started(self) -> None:
         collector = MemoryCollector()
@@ -172,17 +157,6 @@ class TestAgain:
         with pytest.raises(AgentStateError):
             await agent.start()
 
-    @pytest.mark.gate
-    async def test_one_life_after_another(self) -> None:
-        collector = MemoryCollector()
-        with no_task_is_left():
-            for _ in range(50):
-                agent = agent_of(collector)
-                await in_a_task(agent.start)
-                record()
-                await in_a_task(agent.stop)
-        assert collector.count(Signal.SEGMENT) == 50
-
 
 def start_of(agent: Agent, group: anyio.abc.TaskGroup) -> list[str]:
     """Start it in a task; returns where an error is noted."""
@@ -260,22 +234,6 @@ class TestTrouble:
             await agent.stop()
         assert caught.group_contains(SystemExit) if hasattr(caught.value, "exceptions") else caught.type is SystemExit
         assert agent.statistics().balanced
-
-    @on_asyncio
-    @pytest.mark.parametrize("moment", range(4))
-    async def test_a_native_cancellation_of_the_starting_task(self, moment: int) -> None:
-        agent = agent_of(MemoryCollector())
-        with no_task_is_left():
-            starting = asyncio.ensure_future(agent.start())
-            for _ in range(moment):
-                await asyncio.sleep(0)
-            has_begun = starting.done()
-            starting.cancel()
-            with anyio.fail_after(3):
-                await asyncio.wait({starting})
-            assert starting.cancelled() != has_begun
-            assert (tracers.running() is not None) == has_begun
-            await agent.stop()
 
     @pytest.mark.parametrize("anyio_backend", [virtual_asyncio()], ids=["asyncio"])
     @pytest.mark.parametrize("times", [1, 2, 3])

@@ -7,7 +7,6 @@ runs on trio by itself, the agent waits for it.
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -116,16 +115,3 @@ async def test_a_cancellation_from_outside_goes_on_in_time(stubborn: Stubborn) -
     assert scope.cancelled_caught
     assert watch.own_seconds < stop_budgets.CANCELLED_FLUSH + stop_budgets.CLOSE + SLACK
     assert outcome(agent) == {"dropped ambiguous": 2}
-
-
-async def test_a_call_that_was_left_behind_changes_nothing_when_it_ends_after_all(
-    stubborn: Stubborn, caplog: pytest.LogCaptureFixture
-) -> None:
-    agent = agent_of(deaf_at("send", stubborn=stubborn), shutdown_timeout=0.0)
-    async with agent:
-        record(2)
-        await agent.flush(0.1)
-        await under_way(agent, 2)
-    await stubborn.let_go()
-    assert outcome(agent) == {"dropped ambiguous": 2}
-    assert not [each for each in caplog.records if each.levelno >= logging.ERROR]

@@ -142,19 +142,6 @@ async def test_records_older_than_their_age_are_dropped_as_expired() -> None:
         assert outcome(agent) == {"confirmed": 2, "dropped expired": 3}
 
 
-@pytest.mark.usefixtures("full_rests")
-async def test_an_outage_is_one_warning_and_its_end_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    collector = MemoryCollector()
-    collector.behaviour = unreachable
-    async with timed(collector):
-        caplog.clear()  # of what is said at the start
-        await anyio.sleep(25)
-        collector.behaviour = None
-        await anyio.sleep(31)
-        lines = [(each.levelno, each.getMessage()) for each in caplog.records if "memory:1" in each.getMessage()]
-    assert [level for level, _ in lines] == [logging.WARNING, logging.INFO]
-
-
 @pytest.mark.gate
 async def test_a_long_outage_repeats_its_warning_every_half_minute_at_most(caplog: pytest.LogCaptureFixture) -> None:
     collector = MemoryCollector()
@@ -213,19 +200,6 @@ async def test_at_least_once_repeats_within_its_attempts() -> None:
         assert not await agent.flush(300)
         assert outcome(agent) == {"dropped ambiguous": 2}
     assert len(sends) == 3
-
-
-async def test_at_least_once_does_not_repeat_after_a_minute() -> None:
-    collector = MemoryCollector()
-    async with timed(collector, delivery="at_least_once") as agent:
-        await anyio.sleep(1)
-        collector.behaviour = failing_once(AmbiguousError("no verdict"), then=unreachable)
-        record(2)
-        assert not await agent.flush(61)
-        assert outcome(agent) == {"dropped ambiguous": 2}
-        collector.behaviour = None
-        await anyio.sleep(60)
-        assert collector.count(Signal.SEGMENT) == 0
 
 
 # -- stopping ---------------------------------------------------------------------------------------------------------
@@ -304,19 +278,3 @@ async def test_stopping_cuts_a_long_rest_short_for_one_last_try() -> None:
         began = anyio.current_time()
     assert anyio.current_time() - began == 0.0
     assert outcome(agent) == {"confirmed": 2, "dropped expired": 3}
-
-
-@pytest.mark.gate
-@pytest.mark.usefixtures("full_rests")
-async def test_a_day_without_a_collector() -> None:
-    """However long, the outage costs records within the bounds and nothing else."""
-    collector = MemoryCollector()
-    collector.behaviour = unreachable
-    async with timed(collector, trace_max_buffer_size=100) as agent:
-        for _ in range(24):
-            record(150)
-            assert agent.statistics().segment.queued == 100
-            await anyio.sleep(3600)
-    counts = outcome(agent)
-    assert counts["refused full"] == 24 * 50
-    assert counts["dropped expired"] + counts.get("dropped shutdown", 0) == 24 * 100

@@ -7,7 +7,6 @@ import gc
 import logging
 import math
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -16,26 +15,23 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import psutil
 import pytest
-from typing_extensions import Self
 
 from kit.client import until
 from kit.forks import FORKS, in_a_child
+from kit.servers import Parrot
 from kit.stopwatch import Stopwatch
-from runtime.worlds import agent_of, record
-from swagent.abc import Runtime
 from swagent.backend import loop_notifier
 from swagent.errors import AmbiguousError, RetryableError
 from swagent.record.suppression import suppress_instrumentation
 from swagent.runtime import thread_loop, transport_thread
 from swagent.runtime.transport_thread import THREAD_NAME, TransportThread, open_thread
 from swagent.stop_budgets import CALL_END
-from swagent.testing import MemoryTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -136,28 +132,6 @@ async def answer(text: str, seconds: float) -> str:
     return text
 
 
-class Peer:
-    """A server that takes connections, says nothing, and closes them after the other end."""
-
-    async def __aenter__(self) -> Self:
-        self._listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-        self.port = self._listener.extra(anyio.abc.SocketAttribute.local_port)
-        self._group = anyio.create_task_group()
-        await self._group.__aenter__()
-        self._group.start_soon(self._listener.serve, self._hold)
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self._group.cancel_scope.cancel()
-        await self._group.__aexit__(None, None, None)
-        await self._listener.aclose()
-
-    async def _hold(self, stream: anyio.abc.SocketStream) -> None:
-        async with stream:
-            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
-                await stream.receive()
-
-
 # -- outcomes ---------------------------------------------------------------------------------------------------------
 
 
@@ -225,14 +199,6 @@ async def test_a_cancellation_that_is_heard_is_waited_for(problems: list[Mapping
             pass
         assert ended.is_set()
     assert problems == []
-
-
-async def test_a_deadline_is_kept(thread: TransportThread) -> None:
-    watch = Stopwatch()
-    with anyio.move_on_after(0.05) as scope:
-        await thread.run(anyio.sleep_forever)
-    assert scope.cancelled_caught
-    assert watch.own_seconds < 0.05 + CALL_END
 
 
 async def test_a_call_that_is_cancelled_at_once_has_not_begun(thread: TransportThread) -> None:
@@ -336,7 +302,7 @@ async def test_many_calls_with_random_cancellations(thread: TransportThread) -> 
 
 async def test_thread_and_descriptors_are_gone_after_the_block(opened: Open) -> None:
     process = psutil.Process()
-    async with Peer() as peer:
+    with Parrot() as peer:
         await anyio.to_thread.run_sync(int)  # what the host's loop keeps for itself is there
         before = process.num_fds()
         for _ in range(3):
@@ -380,7 +346,7 @@ async def test_what_is_left_at_the_end_is_aborted_and_runs_through_its_finally(o
         kept.extend([asyncio.ensure_future(hang()), numbers()])
         await kept[-1].__anext__()
 
-    async with Peer() as peer:
+    with Parrot() as peer:
         async with opened() as thread:
             await thread.run(begin, peer.port)
             watch = Stopwatch()
@@ -543,31 +509,6 @@ async def test_calls_run_in_a_context_of_the_threads_own(opened: Open) -> None:
     assert not suppress_instrumentation.get()
 
 
-class ThreadedTransport(MemoryTransport):
-    runtimes = frozenset[Runtime]({"asyncio"})
-    seen: ClassVar[set[tuple[str, bool]]]
-
-    async def keep_alive(self, instance: Any) -> None:
-        self.seen.add((threading.current_thread().name, suppress_instrumentation.get()))
-
-    async def report_properties(self, instance: Any) -> None:
-        await self.keep_alive(instance)
-
-    async def send(self, signal: Any, records: Any) -> None:
-        await self.keep_alive(records)
-
-
-async def test_an_agent_on_trio_reports_from_the_thread_and_knows_that_it_is_at_work_there() -> None:
-    class Transport(ThreadedTransport):
-        seen: ClassVar[set[tuple[str, bool]]] = set()
-
-    async with agent_of(Transport) as agent:
-        record(2)
-        assert await agent.flush()
-    assert Transport.seen == {(THREAD_NAME, True)}
-    assert threads() == []
-
-
 # -- forks and endings ------------------------------------------------------------------------------------------------
 
 
@@ -586,40 +527,3 @@ class TestForks:
         async with opened() as runner, cancelled(runner, forever):
             await anyio.to_thread.run_sync(in_a_child, child)
             assert await runner.run(answer, "unhurt", 0) == "unhurt"
-
-
-ENDS = """
-import asyncio, sys, threading
-import trio
-from swagent.backend import loop_notifier
-from swagent.runtime.transport_thread import TransportThread
-
-async def main(way):
-    thread = TransportThread(loop_notifier(), 0.25)
-    thread.start()
-    await thread.run(asyncio.sleep, 0)
-    if way == "exit":
-        sys.exit(3)
-    if way == "beside":
-        is_at_work.set()
-        await thread.run(asyncio.sleep, 3600)
-
-is_at_work = threading.Event()
-way = sys.argv[1]
-if way == "beside":
-    threading.Thread(target=trio.run, args=(main, way), daemon=True).start()
-    is_at_work.wait()
-else:
-    trio.run(main, way)
-sys.exit(3)
-"""
-
-
-@pytest.mark.gate
-@pytest.mark.parametrize("way", ["return", "exit", "beside"])
-def test_the_interpreter_ends_while_the_thread_runs(way: str) -> None:
-    command = [sys.executable, "-X", "dev", "-c", ENDS, way]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 3, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "Warning" not in done.stderr

@@ -12,11 +12,9 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import httpcore
 import pytest
 from grpclib.const import Status
 from h2.errors import ErrorCodes
-from h2.settings import SettingCodes
 
 from kit import answers, http_answers
 from kit.answers import confirm
@@ -177,19 +175,6 @@ async def test_grpc_lets_the_calls_of_the_old_connection_end(aged: Callable[[Any
 
 
 @pytest.mark.anyio
-async def test_grpc_calls_that_wait_for_a_stream_begin_on_the_old_connection(aged: Callable[[Any], None]) -> None:
-    slowly = answers.at_once(answers.late(0.02), confirm)
-    with H2Peer(slowly, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 1}) as peer:
-        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
-            await client.send()
-            aged(client)
-            assert await client.verdicts(8) == [None] * 8
-            await until(lambda: len(peer.links) == 2)
-            await peer.thread.call(peer.links[0].gone.wait)
-        assert len(peer.calls) == 9
-
-
-@pytest.mark.anyio
 async def test_grpc_ends_while_a_connection_is_made_anew(aged: Callable[[Any], None]) -> None:
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address, connection_max_age=_AGE) as client:
@@ -250,40 +235,6 @@ async def test_the_end_of_an_old_connection_leaves_the_new_one_alone(aged: Calla
             await until(lambda: b"old" in verdicts)
             go_on.set()
     assert verdicts[b"new"] is None
-
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("age", [1e-5, 1e-7, 1e-12])
-async def test_a_tiny_age_and_a_name_that_is_lost_cost_a_dial_and_no_call(
-    age: float, aged: Callable[[Any], None], lose_names: Callable[[], list[str]]
-) -> None:
-    with HttpPeer(http_answers.confirm) as peer:
-        async with http_client(peer.address, connection_max_age=age) as client:
-            await client.send()
-            asked = lose_names()
-            # by a clock of milliseconds such an age may not be over yet
-            aged(client)
-            assert await client.verdict() is None
-    assert len(asked) == 1
-
-
-@pytest.mark.anyio
-async def test_a_renewal_that_hangs_while_it_dials_costs_no_call(
-    aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def hang(*_: object, timeout: float, **__: object) -> None:
-        with anyio.move_on_after(timeout):
-            await anyio.sleep_forever()
-        raise httpcore.ConnectTimeout
-
-    with HttpPeer(http_answers.confirm) as peer:
-        async with http_client(peer.address, connection_max_age=_AGE, request_timeout=1.0) as client:
-            await client.send()
-            monkeypatch.setattr(
-                "swagent_transports._http_dialling.Dialler.connect_tcp", lambda _, *a, **k: hang(*a, **k)
-            )
-            aged(client)
-            assert await client.verdict() is None
 
 
 @pytest.mark.anyio

@@ -14,7 +14,7 @@ from h2.errors import ErrorCodes
 
 from kit import answers
 from kit.answers import confirm
-from kit.client import AT_ONCE, Client, grpc_client, until
+from kit.client import grpc_client, until
 from kit.h2_peer import H2Peer
 from swagent.errors import DeliveryError
 
@@ -87,27 +87,6 @@ def check_no_cancellation_is_left() -> None:
         assert task.cancelling() == 0
 
 
-@pytest.mark.parametrize("moment", [0.0, 0.001, 0.005, 0.02, 0.05])
-async def test_cancelled_call_ends_at_once_and_the_connection_lives(moment: float) -> None:
-    with H2Peer(answers.silent) as peer:
-        async with grpc_client(peer.address, request_timeout=30) as client:
-            await warm_up(client, peer)
-            with anyio.fail_after(AT_ONCE), anyio.move_on_after(moment) as scope:
-                await client.send()
-            assert scope.cancelled_caught
-            check_no_cancellation_is_left()
-            peer.behave = confirm
-            assert await client.verdict() is None
-            assert not await client.tasks()
-        assert len(peer.links) == 1
-
-
-async def warm_up(client: Client, peer: H2Peer) -> None:
-    behave, peer.behave = peer.behave, confirm
-    await client.send()
-    peer.behave = behave
-
-
 async def test_peer_hears_of_a_cancelled_call() -> None:
     with H2Peer(answers.silent) as peer:
         async with grpc_client(peer.address, request_timeout=30) as client:
@@ -132,21 +111,6 @@ async def test_dial_that_is_cancelled_hands_over_to_the_next_call(moment: float)
             group.start_soon(client.send, b"patient")
         assert b"patient" in peer.records
         assert len(peer.links) <= 2
-
-
-async def test_native_cancellation_of_the_caller() -> None:
-    if sniffio.current_async_library() != "asyncio":
-        pytest.skip("task.cancel() is asyncio's")
-    with H2Peer(answers.silent) as peer:
-        async with grpc_client(peer.address, request_timeout=30) as client:
-            caller = asyncio.ensure_future(client.send())
-            await until(lambda: peer.calls)
-            caller.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await caller
-            peer.behave = confirm
-            assert await client.verdict() is None
-            assert not await client.tasks()
 
 
 async def test_sweep_over_all_tasks_of_the_loop() -> None:

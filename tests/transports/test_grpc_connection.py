@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import random
-import socket
-from collections.abc import Iterator
 from threading import Event as ThreadEvent
-from typing import Any
 
-import anyio
 import pytest
 
-from faults.covering import covers
 from kit import answers
-from kit.answers import confirm, first
+from kit.answers import confirm
 from kit.client import grpc_client
 from kit.h2_peer import Call, H2Peer
-from kit.stopwatch import Stopwatch
 from swagent.abc import Instance
-from swagent.errors import RetryableError
 from swagent_proto import messages
 
 pytestmark = pytest.mark.anyio
@@ -93,84 +86,3 @@ async def test_batch_beyond_every_window_arrives_byte_for_byte(size: int) -> Non
         async with grpc_client(peer.address, request_timeout=10) as client:
             await client.send(*records)
         assert peer.calls[0].messages == records
-
-
-async def test_large_batches_at_the_same_time_do_not_mix() -> None:
-    batches = [batch(5, 100_000, seed) for seed in range(8)]
-    with H2Peer(confirm) as peer:
-        async with grpc_client(peer.address, request_timeout=10) as client, anyio.create_task_group() as group:
-            for each in batches:
-                group.start_soon(client.send, *each)
-        assert sorted(call.messages for call in peer.calls) == sorted(batches)
-        assert len(peer.links) == 1
-
-
-async def test_small_writes_are_not_held_back() -> None:
-    with H2Peer(confirm) as peer:
-        async with grpc_client(peer.address) as client:
-            await client.send()
-            channel: Any = client.transport._channel
-            ours = channel._protocol.connection._transport.get_extra_info("socket")
-            assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-async def test_addresses(host: str) -> None:
-    if host == "::1" and not has_ipv6():
-        pytest.skip("no IPv6 loopback here")
-    with H2Peer(confirm, host=host) as peer:
-        async with grpc_client(peer.address) as client:
-            await client.send()
-        assert peer.calls[0].headers[b":authority"] == peer.address.encode()
-
-
-def has_ipv6() -> bool:
-    try:
-        with socket.socket(socket.AF_INET6) as probe:
-            probe.bind(("::1", 0))
-    except OSError:
-        return False
-    return True
-
-
-@covers("F03", "grpc")
-async def test_name_is_resolved_at_each_dial(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-    resolve = socket.getaddrinfo
-
-    def listening(host: Any, *args: Any, **kwargs: Any) -> Any:
-        asked.append(host)
-        return resolve(host, *args, **kwargs)
-
-    with H2Peer(first(confirm, answers.hang_up)) as peer:
-        monkeypatch.setattr(socket, "getaddrinfo", listening)
-        async with grpc_client(f"localhost:{peer.port}") as client:
-            await client.send()
-            await peer.thread.call(peer.links[0].gone.wait)
-            await client.send()
-        monkeypatch.undo()
-        assert asked.count("localhost") == 2
-
-
-@pytest.fixture
-def slow_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A resolver that does not come back before the test is over, or three seconds are."""
-    over = ThreadEvent()
-
-    def dawdle(*args: Any, **kwargs: Any) -> Any:
-        over.wait(3.0)
-        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
-
-    monkeypatch.setattr(socket, "getaddrinfo", dawdle)
-    yield
-    over.set()
-
-
-@covers("F03", "grpc")
-@pytest.mark.usefixtures("slow_resolver")
-async def test_slow_resolver_holds_up_neither_the_loop_nor_the_end() -> None:
-    watch = Stopwatch()
-    async with grpc_client("collector.invalid:11800", request_timeout=0.2) as client:
-        assert isinstance(await client.verdict(), RetryableError)
-        assert watch.own_seconds < 1.0
-    assert watch.own_seconds < 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +10,10 @@ import pytest
 from grpclib.const import Status
 from h2.settings import SettingCodes
 
-from faults.covering import covers
 from kit import answers
 from kit.answers import confirm, first
 from kit.client import AT_ONCE, Client, grpc_client, open_files, until, wait_files_closed
 from kit.h2_peer import Call, H2Peer
-from kit.proxy import Proxy
 from kit.servers import Parrot, collector_thread
 from swagent.errors import AmbiguousError, RetryableError
 from swagent_proto import messages
@@ -33,16 +30,6 @@ async def test_collector_that_is_restarted_is_dialled_again() -> None:
             await thread.call(collector.start)
             await client.send(bytes(messages.SegmentObject("t", "s3")))
         assert [segment.segment_id for segment in collector.store.segments] == ["s1", "s3"]
-
-
-async def test_idle_connection_that_the_peer_closed_is_dialled_again() -> None:
-    with H2Peer(first(confirm, answers.hang_up)) as peer:
-        async with grpc_client(peer.address) as client:
-            for _ in range(3):
-                await client.send()
-                await peer.thread.call(peer.links[-1].gone.wait)
-                await anyio.sleep(0.02)
-        assert len(peer.links) == 3
 
 
 async def test_calls_that_fail_together_leave_the_next_connection_alone() -> None:
@@ -67,17 +54,6 @@ async def test_calls_that_fail_together_leave_the_next_connection_alone() -> Non
                     group.start_soon(send_twice)
             assert again == [None] * doomed
         assert len(peer.links) == 2
-
-
-async def test_dial_that_is_given_up_leaves_nothing() -> None:
-    """A peer whose TLS handshake stalls: each call ends in time, unsent, and nothing is left of it."""
-    before = open_files()
-    with Parrot() as peer:
-        async with grpc_client(f"grpcs://{peer.address}", request_timeout=0.2) as client:
-            verdicts = await client.verdicts(3)
-            assert [type(each) for each in verdicts] == [RetryableError] * 3
-            assert not await client.tasks()
-    assert not await wait_files_closed(before)
 
 
 async def closed_amid(client: Client, count: int, is_there: Callable[[], object]) -> list[type]:
@@ -151,40 +127,3 @@ async def test_peer_that_does_not_read_cannot_keep_the_socket_open() -> None:
             await client.verdict(bytes(30 * 2**20))
             await until(lambda: len(open_files() - idle) <= 1)  # the peer's end is open still
     assert not await wait_files_closed(before)
-
-
-@pytest.mark.slow
-@covers("F07", "grpc")
-@pytest.mark.parametrize("resets", [True, False], ids=["reset", "end"])
-@pytest.mark.parametrize("direction", ["up", "down"])
-async def test_cut_at_every_offset(direction: str, resets: bool) -> None:
-    verdicts = {}
-    with H2Peer(confirm) as peer, Proxy(peer.port) as proxy:
-        proxy.ending = "reset" if resets else "end"
-        async with grpc_client(proxy.address) as client:
-            for offset in offsets(direction):
-                getattr(proxy, direction).limit = offset
-                verdicts[offset] = await client.verdict(*batch(offset))
-                # so that the next one begins with a new connection, too
-                await proxy.thread.call(proxy.sever)
-        arrived = Counter(peer.records)
-    assert set(arrived.values()) == {1}, "nothing came twice"
-    for offset, verdict in verdicts.items():
-        found = [record in arrived for record in batch(offset)]
-        if verdict is None:
-            assert all(found), f"cut off after {offset} bytes: confirmed, and not there"
-        elif isinstance(verdict, RetryableError):
-            assert not any(found), f"cut off after {offset} bytes: called unsent, and there"
-        else:
-            assert isinstance(verdict, AmbiguousError), verdict
-    assert {AmbiguousError, type(None)} <= {type(each) for each in verdicts.values()}
-
-
-def batch(offset: int) -> list[bytes]:
-    """Other bytes than those that were sent before, and as many."""
-    return [b"%03d: %d" % (offset, number) for number in range(5)]
-
-
-def offsets(direction: str) -> range:
-    """Through preface, settings, headers, data and beyond."""
-    return range(420) if direction == "up" else range(160)

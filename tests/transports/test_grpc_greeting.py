@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import anyio
 import pytest
 from h2.errors import ErrorCodes
@@ -12,9 +10,9 @@ from hyperframe.frame import GoAwayFrame, SettingsFrame
 
 from faults.covering import covers
 from kit.answers import confirm
-from kit.client import grpc_client, open_files, until, wait_files_closed
+from kit.client import grpc_client, until
 from kit.h2_peer import H2Peer
-from kit.servers import Parrot, TcpServer
+from kit.servers import Parrot
 from swagent.errors import RetryableError
 
 pytestmark = pytest.mark.anyio
@@ -58,23 +56,6 @@ def frame_types(heard: bytes) -> list[int]:
     return found
 
 
-class LateGreeter(TcpServer):
-    """Greets on demand, with the bytes that the test chose."""
-
-    def __init__(self, *frames: bytes) -> None:
-        super().__init__()
-        self.frames = frames
-        self.go = asyncio.Event()
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await self.go.wait()
-        writer.write(b"".join(self.frames))
-        await reader.read()
-
-    async def greet(self) -> None:
-        self.go.set()
-
-
 async def test_call_goes_out_when_the_greeting_comes_late() -> None:
     with H2Peer(confirm, greets=False) as peer:
         async with grpc_client(peer.address) as client, anyio.create_task_group() as group:
@@ -100,20 +81,8 @@ async def test_limits_of_the_greeting_hold_for_the_first_call() -> None:
 
 @covers("F11", "grpc")
 async def test_goaway_in_place_of_a_greeting_leaves_the_batch_unsent() -> None:
-    with LateGreeter(GoAwayFrame(0, error_code=ErrorCodes.ENHANCE_YOUR_CALM).serialize()) as peer:
+    with Parrot(GoAwayFrame(0, error_code=ErrorCodes.ENHANCE_YOUR_CALM).serialize()) as peer:
         async with grpc_client(peer.address) as client:
-            await peer.thread.call(peer.greet)
             error = await client.verdict()
             assert isinstance(error, RetryableError)
             assert error.pause == 5.0
-
-
-async def test_cancelled_before_the_greeting_leaves_nothing() -> None:
-    before = open_files()
-    with Parrot() as peer:
-        async with grpc_client(peer.address, request_timeout=30) as client:
-            with anyio.move_on_after(0.05) as scope:
-                await client.send()
-            assert scope.cancelled_caught
-            assert not await client.tasks()
-    assert not await wait_files_closed(before)

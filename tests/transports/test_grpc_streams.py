@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import anyio
@@ -18,11 +17,7 @@ from kit.client import AT_ONCE, REQUEST_TIMEOUT, grpc_client, until
 from kit.h2_peer import Call, H2Peer
 from kit.memory import MIB, takes_at_most
 from kit.servers import Behaviour
-from kit.stopwatch import Stopwatch
-from swagent import Agent, Config, local_span
 from swagent.errors import AmbiguousError, RetryableError
-from swagent_transports import _grpclib_processor
-from swagent_transports.grpc import GrpcTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -199,28 +194,6 @@ async def test_batches_that_cannot_leave_take_little_more_than_themselves(name: 
             assert kinds.count(RetryableError) == 4 - len(begun)
 
 
-@covers("F16", "grpc")
-@pytest.mark.parametrize("name", ["no window", "no stream"])
-async def test_agent_stops_in_time_and_keeps_its_books(name: str) -> None:
-    silent = {"log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False}
-    with H2Peer(confirm) as peer:
-        config = Config(service="shop", collector=peer.address, shutdown_timeout=0.5, **silent)  # type: ignore[arg-type]
-        async with Agent(config, transport=GrpcTransport) as agent:
-            await until(lambda: peer.calls)
-            stuck = SettingsFrame(0, settings=STUCK[name]).serialize()
-            await peer.thread.call(peer.links[0].write, stuck)
-            for _ in range(600):
-                with local_span("stuck"):
-                    pass
-            await until(lambda: agent.statistics().segment.in_flight)
-            watch = Stopwatch()
-        assert watch.own_seconds < 1.5
-        found = agent.statistics()
-        assert found.balanced
-        assert found.segment.confirmed + sum(found.segment.dropped.values()) == 600
-        assert not found.segment.dropped.get("rejected")
-
-
 calm = answers.go_away(code=ErrorCodes.ENHANCE_YOUR_CALM)
 
 
@@ -280,56 +253,3 @@ async def test_goaway_of_another_kind_asks_for_no_pause(code: ErrorCodes) -> Non
             error = await client.verdict()
             assert isinstance(error, RetryableError)
             assert error.pause == 0.0
-
-
-def agent_for(peer: H2Peer) -> Agent:
-    silent = {"log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False}
-    return Agent(Config(service="shop", collector=peer.address, **silent), transport=GrpcTransport)  # type: ignore[arg-type]
-
-
-def to_segments(behave: Behaviour) -> Behaviour:
-    """For calls that carry segments; properties and heartbeats are confirmed."""
-
-    async def choose(call: Call) -> None:
-        await (behave if b"Segment" in call.headers[b":path"] else confirm)(call)
-
-    return choose
-
-
-@covers("F11", "grpc")
-@pytest.mark.gate
-async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_grpclib_processor, "CALM", 0.5)
-    found: list[float] = []
-    seen = 0
-
-    async def ask_for_calm(call: Call) -> None:
-        nonlocal seen
-        peer.behave, seen = confirm, len(peer.links)
-        found.append(time.monotonic())
-        await answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM)(call)
-
-    with H2Peer(to_segments(ask_for_calm)) as peer:
-        async with agent_for(peer) as agent:
-            with local_span("one"):
-                pass
-            await until(lambda: found, timeout=5.0)
-            await until(lambda: len(peer.links) > seen, timeout=5.0)
-            assert time.monotonic() - found[0] >= 0.49
-            with anyio.fail_after(5):
-                assert await agent.flush(5)
-        assert agent.statistics().segment.confirmed == 1
-
-
-@covers("F11", "grpc")
-async def test_stopping_does_not_wait_for_the_end_of_the_pause() -> None:
-    with H2Peer(to_segments(answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM))) as peer:
-        async with agent_for(peer) as agent:
-            with local_span("one"):
-                pass
-            # reported, and the record is back
-            await until(lambda: len(peer.calls) == 2 and agent.statistics().segment.queued == 1, timeout=5.0)
-            peer.behave = confirm
-            watch = Stopwatch()
-        assert watch.own_seconds < 2.0
-        assert agent.statistics().segment.confirmed == 1

@@ -5,91 +5,21 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 import pytest
-from grpclib.client import Channel, Handler
+from grpclib.client import Handler
 from grpclib.config import Configuration
-from grpclib.exceptions import StreamTerminatedError
-from grpclib.protocol import EventsProcessor, H2Protocol
 from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.events import Event
 from h2.exceptions import ProtocolError
-from h2.frame_buffer import FrameBuffer
 from hpack import hpack
 from hpack.hpack import Decoder, Encoder
 from hpack.struct import HeaderTuple
-from hpack.table import HeaderTable
-from hyperframe.frame import GoAwayFrame, PingFrame, SettingsFrame
+from hyperframe.frame import PingFrame, SettingsFrame
 
-from swagent_transports import _grpclib_connection, _grpclib_headers, _grpclib_processor
-from swagent_transports._grpclib import GrpcChannel
+from swagent_transports import _grpclib_headers
 from swagent_transports._grpclib_connection import GrpcProtocol
-from swagent_transports._grpclib_processor import GrpcProcessor
-from swagent_transports._grpclib_slices import SlicedFrames
-from swagent_transports._grpclib_streams import NotProcessedError
 from swagent_transports._rebinding import rebound, silenced
-
-
-def test_version() -> None:
-    parts = tuple(int(part) for part in version("grpclib").split(".")[:3])
-    assert (0, 4, 9) <= parts < (0, 5), "only grpclib 0.4.9 to below 0.5 was looked at"
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [(GrpcChannel, Channel), (GrpcProtocol, H2Protocol), (GrpcProcessor, EventsProcessor),
-     (NotProcessedError, StreamTerminatedError), (SlicedFrames, FrameBuffer)],
-)  # fmt: skip
-def test_every_method_that_we_override_is_there(ours: type, theirs: type) -> None:
-    inherited = {name for name in vars(theirs) if callable(getattr(theirs, name))}
-    new = {"process_go_away", "connect", "begin", "abort", "request_block", "wait_greeted", "take_pause", "retire"}
-    new |= {
-        "_close_retired",
-        "_forget_frames",
-        "_take_slice",
-        "_read",
-        "_end",
-        "begin_slice",
-        "_count",
-        "forget_frames",
-    }
-    new |= {"_take_plain", "_take_window", "_weigh", "renew", "_renew", "replace", "_note_idle"}
-    for name, member in vars(ours).items():
-        if inspect.isfunction(member) and name not in new:
-            assert name in inherited or hasattr(theirs, name), f"{theirs.__name__}.{name} is gone: ours is never called"
-
-
-REASONS: list[tuple[Any, str, str]] = [
-    (EventsProcessor.process, "raise NotImplementedError(event)", "unknown events raise no more: process"),
-    (Encoder.add, "log.debug(", "hpack logs no headers any more: without_logs"),
-    (Encoder.encode, "log.debug(", "hpack logs no headers any more: without_logs"),
-    (HeaderTable._shrink, "log.debug(", "hpack logs no headers any more: without_logs"),
-    (Decoder.decode, "log.debug(", "hpack logs no headers any more: without_logs"),
-    (hpack.encode_integer, "log.debug(", "hpack logs no numbers any more: silenced"),
-    (hpack.decode_integer, "log.debug(", "hpack logs no numbers any more: silenced"),
-    (EventsProcessor.process_connection_terminated, "self.close(", "a GOAWAY does not close any more: process_go_away"),
-    (H2Connection._receive_goaway_frame, "clear_outbound_data_buffer", "h2 survives a GOAWAY now: process_go_away"),
-    (H2Connection._receive_frame, "repr(frame)", "h2 shows no frame any more that nobody looks at"),
-]
-
-
-@pytest.mark.parametrize(("function", "line", "change"), REASONS, ids=lambda value: getattr(value, "__qualname__", ""))
-def test_reasons_for_the_touch_still_hold(function: Callable[..., Any], line: str, change: str) -> None:
-    assert line in inspect.getsource(function), change
-
-
-def test_events_are_dispatched_by_their_class() -> None:
-    protocol = connected(FakeSocket())
-    assert protocol.processor.processors.keys() > {_grpclib_processor._GoAway}
-    processed: list[Event] = []
-    protocol.processor.process_go_away = processed.append  # type: ignore[method-assign, assignment]
-    protocol.processor.processors[_grpclib_processor._GoAway] = processed.append
-    protocol.data_received(SettingsFrame(0).serialize() + GoAwayFrame(0, last_stream_id=7).serialize())
-    assert [getattr(event, "last_stream_id", None) for event in processed] == [7]
 
 
 def test_functions_are_given_other_names_and_no_others() -> None:
@@ -173,21 +103,6 @@ def connected(transport: FakeSocket) -> GrpcProtocol:
     protocol = GrpcProtocol(set(), Handler(), settings, config)
     protocol.connection_made(transport)
     return protocol
-
-
-@pytest.mark.parametrize("kind", ["PING", "SETTINGS"])
-def test_peer_that_asks_without_reading_is_cut_off(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_grpclib_connection, "MAX_UNREAD", 100_000)
-    transport = FakeSocket()
-    protocol = connected(transport)
-    frame = PingFrame(0, opaque_data=b"12345678") if kind == "PING" else SettingsFrame(0, settings={3: 100})
-    flood = frame.serialize() * 50  # less than a slice, since no loop runs here
-    for _ in range(10_000):
-        protocol.data_received(flood)
-        if transport.is_aborted:
-            break
-    assert transport.is_aborted
-    assert transport.written < 120_000
 
 
 def test_overlong_frame_is_not_waited_for() -> None:

@@ -98,13 +98,3 @@ async def test_an_idle_agent_does_not_wake_the_loop() -> None:
             while windows[-1] > FEW and len(windows) < 5:
                 windows.append(await rounds_while_idle())
             assert windows[-1] <= FEW, windows
-
-
-async def test_a_loop_that_polls_would_be_seen() -> None:
-    async def poll() -> None:
-        for _ in range(2 * FEW):
-            await anyio.sleep(0.02)
-
-    with counted_rounds() as rounds:
-        await poll()
-        assert rounds() > FEW

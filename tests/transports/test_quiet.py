@@ -14,7 +14,9 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from h2.settings import SettingCodes
 from hpack import Decoder, Encoder
+from hyperframe.frame import SettingsFrame
 
 from kit import answers, http_answers
 from kit.client import grpc_client
@@ -22,7 +24,7 @@ from kit.each import CLIENTS, PEERS
 from kit.h2_peer import H2Peer
 from kit.http_client import http_client
 from kit.http_peer import HttpPeer
-from kit.kafka_peer import PRODUCE, KafkaPeer
+from kit.kafka_broker import PRODUCE, KafkaBroker
 from kit.loop_thread import LoopThread
 from kit.servers import dead_address
 from swagent_proto import wire
@@ -32,6 +34,11 @@ from swagent_transports._quiet import Hush, own_traffic
 pytestmark = pytest.mark.anyio
 
 LIBRARIES = ("hpack", "h2", "hyperframe", "grpclib", "httpcore", "httpx", "h11", "aiokafka")
+TOKEN = "sesame-7f3a"
+LOGIN = {
+    "kafka_security_protocol": "sasl_plaintext", "kafka_sasl_mechanism": "plain",
+    "kafka_sasl_plain_username": "agent", "kafka_sasl_plain_password": TOKEN,
+}  # fmt: skip
 RECORD = wire.segment_object("trace", "segment", [], "shop", "shop@host", False)
 
 
@@ -77,17 +84,24 @@ def listening() -> Iterator[Ear]:
 
 def fail(peer: Any) -> None:
     """Let it fail from now on."""
-    if isinstance(peer, KafkaPeer):
+    if isinstance(peer, KafkaBroker):
         peer.codes[PRODUCE] = 7
     else:
         peer.behave = answers.abort
 
 
+# a header table that shrinks gives up what it holds, one by one, and hpack says so
+TABLE = [SettingsFrame(0, settings={SettingCodes.HEADER_TABLE_SIZE: size}) for size in (40, 4096)]
+
+
 @pytest.mark.parametrize("transport", CLIENTS)
 async def test_nothing_of_our_traffic_is_logged(transport: str) -> None:
     """Whatever handlers there are: no record is made."""
+    login: Any = LOGIN if transport == "kafka" else {"authentication": TOKEN}
     with PEERS[transport]() as peer, listening() as ear:
-        async with CLIENTS[transport](peer.address) as client:
+        if transport == "grpc":
+            peer.behave = answers.first(answers.confirm, answers.frame(*TABLE))
+        async with CLIENTS[transport](peer.address, **login) as client:
             for _ in range(3):
                 assert await client.verdict(RECORD) is None
             fail(peer)
@@ -97,6 +111,7 @@ async def test_nothing_of_our_traffic_is_logged(transport: str) -> None:
                 assert await client.verdict(RECORD) is not None
         logging.getLogger("shop").debug("an httpx of the application's own")
         assert len(ear.heard()) == 1, ear.heard()
+        assert TOKEN not in ear.stream.getvalue()
         assert not ear.made, "a record that nobody hears costs as much as one that is heard"
 
 

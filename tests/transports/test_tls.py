@@ -15,16 +15,15 @@ from hyperframe.frame import PingFrame
 
 import swagent_transports
 from faults.covering import covers
-from kit import answers, http_answers
+from kit import answers
 from kit.answers import confirm
 from kit.certificates import Certificates
 from kit.client import AT_ONCE
 from kit.each import CLIENTS, PEERS
 from kit.h2_peer import H2Peer
-from kit.http_peer import HttpPeer
-from kit.kafka_peer import KafkaPeer
+from kit.kafka_broker import KafkaBroker
 from kit.old_tls import REFUSED, OldTls, reason_of
-from kit.servers import Behaviour, Parrot
+from kit.servers import Parrot
 from kit.stopwatch import Stopwatch
 from swagent.config import Config
 from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RetryableError
@@ -50,7 +49,7 @@ def client_of(transport: str, address: str, **settings: Any) -> Any:
 
 
 def tokens_heard(peer: Any) -> list[str]:
-    if isinstance(peer, KafkaPeer):
+    if isinstance(peer, KafkaBroker):
         return [each.decode().rpartition("\0")[2] for each in peer.tokens]
     if isinstance(peer, H2Peer):
         return [call.headers[b"authentication"].decode() for call in peer.calls]
@@ -120,16 +119,6 @@ async def test_answer_behind_more_frames_than_a_slice_has(certificates: Certific
             peer.behave = answers.first(peer.behave, answers.hang_up)
             assert await client.verdict() is None, "what the peer said before it left is heard"
         assert len(peer.links) == 1
-
-
-@pytest.mark.parametrize("behave", [http_answers.hang_up, http_answers.abort], ids=["FIN", "RST"])
-async def test_broken_off_amid_the_answer(certificates: Certificates, behave: Behaviour) -> None:
-    half = http_answers.first(http_answers.raw(b"HTTP/1.1 20"), behave)
-    with HttpPeer(half, context=server(certificates, "http")) as peer:
-        async with client_of("http", peer.address, tls_ca=certificates.ca) as client:
-            assert isinstance(await client.verdict(), AmbiguousError)
-            peer.behave = http_answers.confirm
-            assert await client.verdict() is None
 
 
 @pytest.mark.parametrize("transport", ["grpc", "http"])

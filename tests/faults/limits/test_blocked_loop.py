@@ -80,22 +80,6 @@ async def test_a_loop_that_is_held_again_and_again_makes_no_transport_dial_again
     assert sink.ids.total() == len(sink.ids) == 11
 
 
-@each_cell("C04")
-async def test_records_that_grew_too_old_while_the_loop_was_held_are_dropped_and_counted(
-    transport: str, sink: Sink
-) -> None:
-    now = 0.0
-    async with agent_for(sink, clock=lambda: now, request_timeout=5.0) as agent:
-        record()
-        assert await agent.flush(5)
-        record(5)
-        now += 61.0
-        record(2)
-        assert await agent.flush(5) is False, "what was dropped was not confirmed"
-        assert outcome(agent) == {"confirmed": 3, "dropped expired": 5}
-    assert sink.ids.total() == 3
-
-
 @pytest.mark.slow
 @each_cell("C04")
 async def test_ten_thousand_tasks_and_eight_threads_record_at_once(transport: str, sink: Sink) -> None:

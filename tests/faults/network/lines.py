@@ -8,14 +8,16 @@ from typing import Any
 
 import anyio
 
-from faults.network.sinks import Sink
 from faults.noted_transport import Note, noted
 from kit.proxy import Proxy
+from kit.sinks import Sink
 from kit.stopwatch import Stopwatch
 from runtime.worlds import SEGMENTS_ONLY, outcome
 from swagent import Agent, Config, local_span
 from swagent.runtime.transport_choice import find_transport
 
+NAME = "collector.test"
+"""A name that no resolver knows but those of the tests."""
 # Seconds after which no test waits any more, on however busy a machine.
 PATIENCE = 15.0
 
@@ -56,15 +58,15 @@ class Line:
         """An agent on this line."""
         return agent_for(self.transport, [each.address for each in self.proxies], self.notes, **changes)
 
-    async def arrived(self) -> Counter[str]:
+    def arrived(self) -> Counter[str]:
         """How often each segment has come, at any sink."""
-        return sum([await sink.arrived() for sink in self.sinks], Counter[str]())
+        return sum((sink.ids for sink in self.sinks), Counter[str]())
 
     def sends(self, verdict: str | None = None) -> list[Note]:
         """The batches that were sent and came to a verdict."""
         return [note for note in self.notes if note.call == "send" and verdict in (None, note.verdict)]
 
-    async def audit(self, agent: Agent) -> dict[str, int]:
+    def audit(self, agent: Agent) -> dict[str, int]:
         """Compare the ledger with what arrived.
 
         confirmed <= arrived <= accepted, once each; what was called unsent is not there; and what is there beyond what
@@ -73,7 +75,7 @@ class Line:
         :returns: the ledger's counts that are not zero
         """
         counts = outcome(agent)
-        arrived = await self.arrived()
+        arrived = self.arrived()
         confirmed = {each for note in self.sends("confirmed") for each in note.ids}
         tried = {each for note in self.sends() for each in note.ids}
         open_ones = [note for note in self.sends() if note.verdict not in ("confirmed", "RetryableError")]

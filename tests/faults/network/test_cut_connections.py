@@ -39,12 +39,12 @@ async def test_each_record_of_a_batch_that_is_cut_off_has_one_verdict_and_it_is_
             record(BATCH)
             with anyio.fail_after(5):
                 await agent.flush(5)
-    counts = await line.audit(agent)
+    counts = line.audit(agent)
     print(counts)
     assert counts["dropped ambiguous"] >= BATCH
     assert set(counts) == {"confirmed", "dropped ambiguous"}
     if direction == "down":
-        assert len(await line.arrived()) > counts["confirmed"], "the answer alone was cut off, so they are there"
+        assert len(line.arrived()) > counts["confirmed"], "the answer alone was cut off, so they are there"
 
 
 async def weigh(line: Line, agent: Agent, direction: str) -> int:

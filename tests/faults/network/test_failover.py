@@ -42,7 +42,7 @@ async def test_the_next_collector_takes_over_and_nothing_comes_twice(make_line: 
         third.set(hole=True)
         assert await seconds_until_confirmed(line, 1) <= WITHIN, "the active one falls silent under load"
         group.cancel_scope.cancel()
-    counts = await line.audit(agent)
+    counts = line.audit(agent)
     print(counts)
     assert set(counts) <= {"confirmed", "dropped ambiguous"}
 
@@ -61,7 +61,7 @@ async def test_when_all_were_dead_the_one_that_comes_back_gets_what_waited(make_
         with anyio.fail_after(WITHIN):
             assert await agent.flush(WITHIN)
         await confirm_again(agent)
-    assert (await line.audit(agent))["confirmed"] >= 7
+    assert line.audit(agent)["confirmed"] >= 7
 
 
 async def seconds_until_confirmed(line: Line, index: int) -> float:

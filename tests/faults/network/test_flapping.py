@@ -65,7 +65,7 @@ async def test_a_flapping_collector_got_as_many_records_as_the_ledger_says(
         # not in the group, where this would be cancelled, too
         await confirm_again(agent)
     with_repeats = Counter(each for note in line.sends() if note.verdict != "RetryableError" for each in note.ids)
-    counts = await line.audit(agent)
+    counts = line.audit(agent)
     print(counts, f"{sum(with_repeats.values()) - len(with_repeats)} repeats")
     assert set(counts) <= {"confirmed", "dropped ambiguous"}
     assert counts["confirmed"] > 0

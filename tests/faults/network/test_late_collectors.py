@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import logging
-import socket
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import anyio
@@ -16,6 +13,7 @@ from aiokafka.conn import collect_hosts
 from faults.covering import each_cell
 from faults.network.lines import PATIENCE, Line, agent_for, confirm_one, record, wait_for
 from faults.noted_transport import Note
+from kit.servers import full_backlog
 from kit.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.anyio
@@ -29,14 +27,14 @@ async def test_records_wait_for_a_port_that_is_bound_late(line: Line, caplog: py
     async with line.agent() as agent:
         record(5)
         await wait_for(lambda: probes(line) >= 3)
-        assert await line.audit(agent) == {"queued": 5}
+        assert line.audit(agent) == {"queued": 5}
         assert not await agent.flush(0.05)
         await line.proxy.thread.call(line.proxy.start)
         with anyio.fail_after(5):
             assert await agent.flush(5)
-        assert await line.audit(agent) == {"confirmed": 5}
+        assert line.audit(agent) == {"confirmed": 5}
         await confirm_one(agent)
-    assert await line.audit(agent) == {"confirmed": 6}
+    assert line.audit(agent) == {"confirmed": 6}
     # asyncio, in debug mode, complains about a busy machine
     lines = [(each.name, each.levelname) for each in caplog.records if each.name != "asyncio"]
     # the last one is the ledger's, at the end
@@ -45,21 +43,6 @@ async def test_records_wait_for_a_port_that_is_bound_late(line: Line, caplog: py
 
 def probes(line: Line) -> int:
     return sum(note.call == "probe" for note in line.notes)
-
-
-@contextmanager
-def full_backlog(host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
-    """The address of a listener whose backlog is full: it answers no SYN."""
-    with ExitStack() as stack, socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(0)
-        host, port = listener.getsockname()
-        for _ in range(4):
-            waiting = stack.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex((host, port))
-        yield f"{host}:{port}"
 
 
 @pytest.mark.slow
@@ -77,7 +60,7 @@ async def test_connecting_ends_at_its_deadline_and_the_next_collector_is_tried(
             with anyio.fail_after(PATIENCE):
                 assert await agent.flush(PATIENCE)
             assert time.monotonic() - began >= 0.15, "the first one was tried"
-        assert await line.audit(agent) == {"confirmed": 5}
+        assert line.audit(agent) == {"confirmed": 5}
 
 
 @each_cell("F02")

@@ -12,11 +12,11 @@ import anyio
 import pytest
 
 from faults.covering import each_cell
-from faults.network.lines import Line, Ticker, agent_for, confirm_again, confirm_one, record, wait_for
-from faults.network.sinks import NAME, Sink
-from faults.network.test_late_collectors import full_backlog
+from faults.network.lines import NAME, Line, Ticker, agent_for, confirm_again, confirm_one, record, wait_for
 from faults.noted_transport import Note
 from kit.proxy import Proxy
+from kit.servers import full_backlog
+from kit.sinks import Sink
 
 pytestmark = pytest.mark.anyio
 
@@ -67,7 +67,7 @@ async def test_a_name_is_looked_up_again_at_each_dial(
         async with agent_for(transport, [f"{NAME}:{port}"], line.notes) as agent:
             record(3)
             await wait_for(lambda: len(resolver.asked) >= 2)
-            assert await line.audit(agent) == {"queued": 3}, "the name is not known yet"
+            assert line.audit(agent) == {"queued": 3}, "the name is not known yet"
             resolver.addresses = [FIRST]
             await confirm_one(agent)
             assert second.connected == 0
@@ -79,7 +79,7 @@ async def test_a_name_is_looked_up_again_at_each_dial(
             await confirm_again(agent)
             assert second.connected > 0
             assert len(resolver.asked) > asked
-        await line.audit(agent)
+        line.audit(agent)
 
 
 @each_cell("F03")
@@ -121,4 +121,4 @@ async def test_of_several_addresses_a_dead_one_does_not_block_the_others(
         async with agent_for(transport, [f"{NAME}:{port}"], line.notes) as agent:
             await confirm_one(agent)
             assert [note.verdict for note in line.notes if note.call == "probe"] == ["confirmed"]
-        await line.audit(agent)
+        line.audit(agent)

@@ -103,7 +103,7 @@ async def test_stopping_keeps_its_deadline_before_a_broker_that_fell_silent(line
         await wait_for(lambda: agent.statistics().segment.in_flight)
         watch = Stopwatch()
     assert watch.own_seconds <= 0.5 + ON_A_BUSY_MACHINE
-    assert await line.audit(agent) == {"confirmed": 1, "dropped ambiguous": 600}
+    assert line.audit(agent) == {"confirmed": 1, "dropped ambiguous": 600}
 
 
 @each_cell("F05")
@@ -120,7 +120,7 @@ async def test_a_peer_that_falls_silent_costs_what_is_under_way_and_no_memory(
             record(200)
             held = agent.statistics().segment
             assert held.queued + held.in_flight <= 1000
-            await line.audit(agent)
+            line.audit(agent)
             await anyio.sleep(0.005)
         if transport == "kafka":
             line.proxy.heal()
@@ -129,7 +129,7 @@ async def test_a_peer_that_falls_silent_costs_what_is_under_way_and_no_memory(
         with anyio.fail_after(PATIENCE):
             await agent.flush(PATIENCE)
         await confirm_one(agent)
-    counts = await line.audit(agent)
+    counts = line.audit(agent)
     print(counts)
     assert counts["refused full"] > 2000
     assert counts["dropped ambiguous"] <= 4 * 512

@@ -25,7 +25,7 @@ async def test_on_a_slow_connection_everything_arrives_later(line: Line) -> None
         async with agent:
             for _ in range(5):
                 record(10)
-                await line.audit(agent)
+                line.audit(agent)
                 await anyio.sleep(0.05)
             with anyio.fail_after(PATIENCE):
                 assert await agent.flush(PATIENCE)
@@ -37,7 +37,7 @@ async def test_on_a_slow_connection_everything_arrives_later(line: Line) -> None
             assert time.monotonic() - began >= 0.3, "it was slow"
         group.cancel_scope.cancel()
     print(f"the loop was held for {ticker.longest:.3f} s at most")
-    assert await line.audit(agent) == {"confirmed": 80}
+    assert line.audit(agent) == {"confirmed": 80}
     assert ticker.longest < 1.0, "and not for as long as the connection was slow"
 
 
@@ -49,12 +49,12 @@ async def test_an_answer_that_comes_after_the_deadline_changes_nothing(line: Lin
         line.proxy.down.latency = 2.0
         record(5)
         assert not await agent.flush(5.0)
-        assert await line.audit(agent) == {"confirmed": 1, "dropped ambiguous": 5}
+        assert line.audit(agent) == {"confirmed": 1, "dropped ambiguous": 5}
         await wait_for(lambda: [note.verdict for note in line.notes if note.call == "probe"][-1] != "confirmed")
         line.proxy.heal()
         await confirm_one(agent)
-    assert await line.audit(agent) == {"confirmed": 2, "dropped ambiguous": 5}
-    assert sum((await line.arrived()).values()) == 7, "the answers were late, the records were there"
+    assert line.audit(agent) == {"confirmed": 2, "dropped ambiguous": 5}
+    assert sum(line.arrived().values()) == 7, "the answers were late, the records were there"
 
 
 @each_cell("F09")
@@ -69,5 +69,5 @@ async def test_how_bytes_are_cut_into_pieces_changes_nothing(line: Line, toxics:
                 await agent.flush()
         with anyio.fail_after(20):
             assert await agent.flush(20)
-        assert await line.audit(agent) == {"confirmed": 20}
+        assert line.audit(agent) == {"confirmed": 20}
     assert line.proxy.connected <= 4, "no connection was given up"

@@ -11,15 +11,10 @@ _CHAIN = "{ type filter hook input priority 0; }"
 
 
 class Firewall:
-    """Rules of three kinds, each set anew by its method; the others stay."""
+    """Rules of two kinds, each set anew by its method; the others stay."""
 
     def __init__(self) -> None:
         self._rules: dict[str, list[str]] = {}
-
-    def swallow_dials(self, port: int) -> None:
-        """Let no connection to a port come about, without a word."""
-        self._rules["dials"] = [f"tcp dport {port} tcp flags & (syn | ack) == syn counter drop"]
-        self._apply()
 
     def swallow_connections(self, client_ports: Iterable[int]) -> None:
         """Let nothing through any more of the connections that begin at these ports, in either direction."""

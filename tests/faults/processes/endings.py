@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from faults.processes.apps import App
 from faults.processes.clients import Clients
-from faults.processes.sinks import Reports, Sink
+from kit.sinks import Reports, Sink
 
 # an orderly end, on a busy machine too, and less than an agent takes that waits for its timeout (`stage.TIMEOUT`)
 STOP = 15.0
@@ -30,7 +30,6 @@ class Ended:
     seconds: float
     output: str
     reports: Reports
-    problems: list[Exception]
 
     def check(self) -> None:
         """All that was answered arrived, once and whole, and the agent said nothing."""
@@ -40,9 +39,8 @@ class Ended:
         self.check_records()
 
     def check_records(self) -> None:
-        """Nothing arrived torn or twice."""
+        """Nothing arrived twice, and no part of a trace alone."""
         assert not self.reports.repeated
-        assert not self.problems
         assert_nothing_of_ours(self.output)
         assert {len(segment.spans) for segment in self.reports.segments} <= {1, 2}
 
@@ -65,7 +63,7 @@ async def ended(app: App, clients: Clients, sink: Sink, seconds: float, patience
     answered = set(clients.answered)
     reports = sink.of(app.service)
     await sink.wait_for(lambda: answered <= reports.traces, patience)
-    return Ended(answered, seconds, app.output, reports, sink.problems)
+    return Ended(answered, seconds, app.output, reports)
 
 
 def assert_nothing_of_ours(output: str) -> None:

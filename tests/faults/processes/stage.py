@@ -17,7 +17,7 @@ import pytest
 
 from faults.matrix import Cell
 from faults.processes.apps import App, Warm
-from faults.processes.sinks import Reports, Sink
+from kit.sinks import Reports, Sink
 
 T = TypeVar("T")
 # of each agent's stop
@@ -51,20 +51,14 @@ Scenario = Callable[[Scene], Awaitable[T]]
 class Stage:
     """Where scenarios are played: the warm interpreter and the sinks, for all of the session."""
 
-    def __init__(self, warm: Warm, sink_of: Callable[[str], Sink]) -> None:
-        """:param sink_of: gives a transport's sink, or skips the test"""
+    def __init__(self, warm: Warm, sinks: Mapping[str, Sink]) -> None:
         self._warm = warm
-        self._sink_of = sink_of
+        self._sinks = sinks
 
     def play(self, scenario: Scenario[T], cells: list[Cell], at_once: int) -> Mapping[Cell, T | BaseException]:
         """Play a scenario in each cell; what it raises there is its outcome."""
         outcomes: dict[Cell, T | BaseException] = {}
-        scenes: list[Scene] = []
-        for cell in cells:
-            try:
-                scenes.append(Scene(*cell, self._sink_of(cell[0]), self._warm))
-            except (Exception, pytest.skip.Exception) as error:
-                outcomes[cell] = error
+        scenes = [Scene(*cell, self._sinks[cell[0]], self._warm) for cell in cells]
 
         async def play_all() -> None:
             places = asyncio.Semaphore(at_once)

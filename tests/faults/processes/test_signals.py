@@ -23,14 +23,6 @@ PATIENCE = {"trio": "--graceful-timeout 1"}
 SOON = 2.5
 
 
-async def _end_idle(scene: Scene) -> Ended:
-    async with scene.launch(SERVERS[scene.backend]) as app:
-        clients = Clients(app)
-        reports = scene.reports(app)
-        assert await scene.sink.wait_for(lambda: bool(reports.instances), 30)
-        return await end(app, clients, scene.sink)
-
-
 async def _end_under_load(scene: Scene) -> Ended:
     async with scene.launch(SERVERS[scene.backend]) as app:
         clients = Clients(app)
@@ -74,17 +66,9 @@ async def _interrupt_twice(scene: Scene) -> Ended:
         return await ended(app, clients, scene.sink, seconds)
 
 
-idle = playing(_end_idle)
 loaded = playing(_end_under_load)
 streaming = playing(_end_with_an_open_stream)
 interrupted = playing(_interrupt_twice)
-
-
-@each_cell("P01", backend_name="backend")
-def test_an_idle_server_ends_at_once(transport: str, backend: str, idle: Callable[[str, str], Ended]) -> None:
-    run = idle(transport, backend)
-    run.check()
-    assert run.seconds < STOP
 
 
 @each_cell("P01", backend_name="backend")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import time
+from collections.abc import Iterator
 
 import anyio
 import pytest
 
 from faults.covering import each_cell
-from faults.processes.sinks import Reports, Sink
+from kit.sinks import Reports, Sink, sink_of
 from swagent import Agent, Config, local_span
 
 pytestmark = pytest.mark.anyio
 
 DAY = 86_400.0
 BEAT = 0.2
-_numbers = itertools.count(1)
 
 
 class _Hand:
@@ -39,14 +38,14 @@ def hand(monkeypatch: pytest.MonkeyPatch) -> _Hand:
 
 
 @pytest.fixture
-def sink(transport: str, request: pytest.FixtureRequest) -> Sink:
-    found: Sink = request.getfixturevalue(f"{transport}_sink")
-    return found
+def sink(transport: str) -> Iterator[Sink]:
+    with sink_of(transport) as sink:
+        yield sink
 
 
 @each_cell("P07")
 async def test_a_wall_clock_that_is_set_changes_times_and_nothing_else(transport: str, sink: Sink, hand: _Hand) -> None:
-    config = Config.from_env(sink.environ, service=f"clocks-{next(_numbers)}", heartbeat_period=BEAT)
+    config = Config.from_env(sink.environ, service="clocks", heartbeat_period=BEAT)
     reports = sink.of(config.service)
     began = time.monotonic()
     async with Agent(config) as agent:

@@ -143,24 +143,6 @@ def test_what_is_not_wanted_or_not_of_ours_stays(opened: Opened, tmp_path: Path)
     assert wanted != other
 
 
-def test_an_unreadable_folder_keeps_no_other_from_being_taken(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = [opened() for _ in range(2)]
-    for each in left:
-        created(each)
-        each.close()
-    take, errors = Folder._take, list[OSError]()
-
-    def take_some(self: Folder, folder: Path, is_usable: object) -> object:
-        if folder == left[0].own:
-            raise PermissionError
-        return take(self, folder, anything)
-
-    monkeypatch.setattr(Folder, "_take", take_some)
-    folder = opened()
-    assert len(folder.take_over(anything, errors.append)) == 1
-    assert len(errors) == 1
-
-
 def test_the_bound_is_that_of_all_processes_together(opened: Opened) -> None:
     one, two = opened(files=3), opened(files=3)
     names = [created(one), created(one), created(two)]
@@ -196,12 +178,6 @@ def test_a_head_that_finds_no_space_leaves_no_file(opened: Opened, monkeypatch: 
     with pytest.raises(OSError, match="No space"):
         folder.create(HEAD)
     assert os.listdir(folder.own) == ["lock"]
-
-
-def test_a_path_that_is_a_file_cannot_be_used(opened: Opened, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="exists"):
-        opened("file")
 
 
 def test_a_cut_follows_no_link(opened: Opened, tmp_path: Path) -> None:

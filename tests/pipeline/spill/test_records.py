@@ -56,16 +56,6 @@ def test_records_are_read_as_they_were_written(records: list[Record]) -> None:
     assert read_records(data) == (records, len(data))
 
 
-@given(lists(1), st.data())
-def test_an_end_that_is_torn_at_any_byte_is_cut(records: list[Record], data: st.DataObject) -> None:
-    written = write_records(records)
-    size = data.draw(st.integers(0, len(written)))
-    found, end = read_records(written[:size])
-    assert found == records[: len(found)]
-    assert end == len(write_records(found)) <= size
-    assert len(found) == len(records) or len(write_records(records[: len(found) + 1])) > size
-
-
 def test_an_end_that_is_torn_at_each_byte_is_cut() -> None:
     data = write_records(RECORDS)
     ends = [0, *(len(write_records(RECORDS[:count])) for count in (1, 2, 3))]

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from faults.covering import covers
-from pipeline.channels import BOUNDS, Clock, batcher_of
+from pipeline.channels import Clock, batcher_of
 from pipeline.spill.disks import MemoryDisk
 from pipeline.spill.movers import Process, payload, settle, spilled
 from swagent.ledger import Drop, Refusal
@@ -15,35 +15,6 @@ from swagent.pipeline.spill import backlog as backlogs
 from swagent.pipeline.spill.mover import REST
 
 pytestmark = [pytest.mark.anyio, covers("D07")]
-
-
-@pytest.mark.gate
-async def test_what_finds_no_room_goes_to_disk_and_comes_back_in_order() -> None:
-    process = Process()
-    async with process.running():
-        assert process.offer(*range(50)) == [*range(50)]
-        found = process.channel.statistics()
-        assert (found.queued, found.spilled) == (5, 45)
-        await settle()
-        assert not process.channel.backlog.staged
-        assert [each async for each in process.taken()] == [*range(50)]
-        found = process.channel.statistics()
-        assert (found.confirmed, found.spilled, found.queued) == (50, 0, 0)
-        await process.step()
-        assert process.disk.own == {}
-    process.spill.close()
-    assert process.disk.folders == []
-
-
-async def test_new_records_go_behind_those_on_disk_though_the_queue_has_room() -> None:
-    async with spilled(10) as process:
-        lease = process.channel.lease(3, 1000)
-        lease.confirm()
-        process.offer(*range(10, 20))
-        assert process.channel.statistics().queued == 2
-        assert [each async for each in process.taken()] == [*range(3, 20)]
-        process.offer(20)
-        assert process.channel.statistics().spilled == 0
 
 
 async def test_a_group_that_does_not_fit_whole_goes_behind_in_part() -> None:
@@ -54,15 +25,6 @@ async def test_a_group_that_does_not_fit_whole_goes_behind_in_part() -> None:
         assert (found.queued, found.spilled) == (5, 3)
         process.channel.offer_many([payload(8), payload(9)], [0.0, 0.0])
         assert [each async for each in process.taken()] == [*range(10)]
-
-
-async def test_a_batch_that_comes_back_is_first_again() -> None:
-    async with spilled(12) as process:
-        for _ in range(3):
-            process.channel.lease(3, 1000).release()
-            await process.step()
-        assert [each async for each in process.taken()] == [*range(12)]
-    assert process.channel.statistics().confirmed == 12
 
 
 @pytest.mark.gate
@@ -254,23 +216,6 @@ async def test_what_is_left_at_the_end_is_sent_by_the_next_process() -> None:
         assert (found.offered, found.recovered, found.confirmed) == (15, 15, 15)
 
 
-async def test_leased_records_of_a_process_that_ended_well_are_counted_by_it_alone() -> None:
-    first = Process()
-    async with first.running():
-        first.offer(*range(20))
-        await settle()
-        first.channel.lease(5, 1000).confirm()
-        await first.step()
-        first.channel.lease(3, 1000).confirm()
-        await first.step()
-    first.channel.drop_queued(Drop.SHUTDOWN)
-    left = first.channel.statistics()
-    second = Process(first.disk.after_death())
-    async with second.running():
-        found = second.channel.statistics()
-        assert (found.recovered, dict(found.dropped)) == (left.spilled, {})
-
-
 @pytest.mark.parametrize("cut", range(0, 75, 3))
 async def test_a_torn_end_is_cut_and_the_rest_is_sent(cut: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "swagent")
@@ -348,11 +293,3 @@ async def test_a_spill_that_was_given_up_refuses_as_ever() -> None:
         assert [each async for each in process.taken()] == [*range(5)]
         assert process.offer(11) == [11]
         assert process.balanced
-
-
-@pytest.mark.gate
-async def test_a_channel_of_small_bounds_takes_back_what_it_has_room_for() -> None:
-    process = Process(bounds=BOUNDS._replace(max_items=1, batch_items=1))
-    async with process.running():
-        process.offer(*range(10))
-        assert [each async for each in process.taken()] == [*range(10)]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import anyio
 import httpx
 import pytest
-import sniffio
 
 from faults.covering import covers
 from kit import http_answers as answers
@@ -18,21 +15,12 @@ from kit.client import AT_ONCE, until
 from kit.http_answers import confirm, first
 from kit.http_client import Client, http_client
 from kit.http_peer import Call, HttpPeer
-from kit.servers import Behaviour, Parrot
+from kit.servers import Behaviour, full_backlog
 from kit.stopwatch import Stopwatch
 from swagent.errors import AmbiguousError, DeliveryError, RetryableError
 from swagent_transports import _http_pool
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_one_connection_serves_one_call_after_the_other() -> None:
-    with HttpPeer(confirm) as peer:
-        async with http_client(peer.address) as client:
-            for _ in range(50):
-                await client.send()
-        assert len(peer.calls) == 50
-        assert len(peer.links) == 1
 
 
 @pytest.mark.gate
@@ -171,34 +159,13 @@ async def test_closing_amid_a_reply() -> None:
             assert await _close_amid(client, 1, has_head) == [None]
 
 
-@pytest.fixture
-def full() -> Iterator[str]:
-    """The address of a listener whose backlog is full: it answers no SYN."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        address = listener.getsockname()
-        with socket.create_connection(address), socket.socket() as waiting:
-            waiting.setblocking(False)
-            waiting.connect_ex(address)
-            yield f"{address[0]}:{address[1]}"
-
-
 @covers("F02", "http")
 @pytest.mark.usefixtures("patient")
-async def test_closing_amid_calls_that_dial(full: str) -> None:
-    async with http_client(full, request_timeout=5.0) as client:
-        verdicts = await _close_amid(client, 2, lambda: len(client.transport._under_way) == 2)
-        assert [type(each) for each in verdicts] == [RetryableError, RetryableError]
-
-
-@covers("F02", "http")
-async def test_dialling_has_the_deadline_too(full: str) -> None:
-    async with http_client(full, request_timeout=0.3) as client:
-        watch = Stopwatch()
-        with anyio.fail_after(5):
-            assert isinstance(await client.verdict(), RetryableError)
-        assert watch.own_seconds < 1
+async def test_closing_amid_calls_that_dial() -> None:
+    with full_backlog() as address:
+        async with http_client(address, request_timeout=5.0) as client:
+            verdicts = await _close_amid(client, 2, lambda: len(client.transport._under_way) == 2)
+            assert [type(each) for each in verdicts] == [RetryableError, RetryableError]
 
 
 async def test_closing_again_and_again() -> None:
@@ -227,40 +194,3 @@ async def test_cancelled_close_still_closes() -> None:
             for link in peer.links:
                 with anyio.fail_after(AT_ONCE):
                     await peer.thread.call(link.gone.wait)
-
-
-@pytest.mark.gate
-@pytest.mark.parametrize("delay", [0.0, 0.0005, 0.001, 0.002, 0.005, 0.02])
-async def test_cancelled_anywhere_leaves_nothing(delay: float) -> None:
-    with HttpPeer(first(answers.late(0.002), confirm)) as peer:
-        async with http_client(peer.address) as client:
-            for step in range(20):
-                with anyio.move_on_after(delay * step / 20):
-                    await client.verdicts(4)
-            with anyio.fail_after(AT_ONCE):
-                assert await client.verdict() is None
-
-
-@pytest.mark.gate
-async def test_cancelled_natively_anywhere_leaves_nothing() -> None:
-    if sniffio.current_async_library() != "asyncio":
-        pytest.skip("trio's tasks cannot be cancelled from outside")
-    with HttpPeer(first(answers.late(0.002), confirm)) as peer:
-        async with http_client(peer.address) as client:
-            for turns in range(40):
-                task = asyncio.ensure_future(client.send())
-                for _ in range(turns):
-                    await asyncio.sleep(0)
-                if task.cancel():
-                    with pytest.raises(asyncio.CancelledError):
-                        await task
-            assert await client.verdict() is None
-
-
-@covers("F04", "http")
-async def test_silent_server_lets_itself_be_left_at_once() -> None:
-    with Parrot(b"") as peer:
-        async with http_client(peer.address, request_timeout=30.0) as client:
-            with anyio.fail_after(AT_ONCE), anyio.move_on_after(0.1) as scope:
-                await client.send()
-            assert scope.cancelled_caught

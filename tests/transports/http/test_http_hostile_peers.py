@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import time
-from contextlib import suppress
 
 import anyio
 import pytest
@@ -17,7 +15,7 @@ from kit.http_answers import confirm, first, raw, status
 from kit.http_client import http_client
 from kit.http_peer import Call, HttpPeer
 from kit.memory import MIB, takes_at_most
-from kit.servers import Behaviour, Parrot, TcpServer
+from kit.servers import Behaviour, Parrot
 from kit.stopwatch import Stopwatch
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
 from swagent_transports._http_reading import FrugalStream
@@ -252,31 +250,6 @@ async def test_a_peer_that_does_not_speak_http(answer: bytes, hang_up: bool) -> 
             for _ in range(2):
                 assert isinstance(await client.verdict(), AmbiguousError)
         assert peer.connected == 2
-
-
-class Cutter(TcpServer):
-    """Resets each connection after it heard so many bytes."""
-
-    limit = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(asyncio.IncompleteReadError):
-            await reader.readexactly(self.limit)
-
-
-@pytest.mark.gate
-@covers("F07", "http")
-async def test_every_byte_of_a_batch_to_break_off_at() -> None:
-    batch = [b"{}"] * 5
-    with Parrot(answers.answer(200)) as peer:
-        async with http_client(peer.address) as client:
-            await client.send(*batch)
-    with Cutter() as cutter:
-        async with http_client(cutter.address) as client:
-            for cutter.limit in range(len(peer.heard) + 1):
-                error = await client.verdict(*batch)
-                assert isinstance(error, (AmbiguousError, RetryableError)), cutter.limit
-        assert cutter.connected > 100
 
 
 @pytest.mark.gate

@@ -8,14 +8,13 @@ import sys
 from types import FrameType
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 
 from kit.http_answers import confirm, status
-from kit.http_client import http_client, numbered
+from kit.http_client import http_client
 from kit.http_peer import HttpPeer
-from swagent.abc import Instance, Transport
+from swagent.abc import Instance
 from swagent.config import Config
 from swagent.config.options import Address
 from swagent.errors import ConfigError, RejectedError
@@ -26,14 +25,6 @@ from swagent_transports.http import HttpTransport
 pytestmark = pytest.mark.anyio
 
 INSTANCE = Instance("shöp", 'one"1', (("language", "python"), ("mood", "line\nbreak ☂ 😀"), ("language", "twice")))
-
-
-def test_says_what_it_is() -> None:
-    kind: type[Transport] = HttpTransport
-    assert kind.name == "http"
-    assert kind.codec == "json"
-    assert kind.signals == {Signal.SEGMENT, Signal.LOG, Signal.EVENT}
-    assert kind.runtimes == {"asyncio", "trio"}
 
 
 @pytest.mark.one_loop
@@ -94,56 +85,11 @@ async def test_headers_are_these_and_no_others() -> None:
     assert authentic.headers == {**expected, "authentication": "s3cret ~token~"}
 
 
-async def test_big_batch() -> None:
-    records = [b'{"text":"%s"}' % (b"x" * 2000)] * 2000
-    with HttpPeer(confirm) as peer:
-        async with http_client(peer.address) as client:
-            await client.send(*records)
-        assert peer.records() == records
-
-
-@pytest.mark.gate
-async def test_many_batches_at_the_same_time() -> None:
-    with HttpPeer(confirm) as peer:
-        async with http_client(peer.address) as client:
-            assert await client.verdicts(100) == [None] * 100
-        assert sorted(peer.records()) == sorted(map(numbered, range(100)))
-
-
-@pytest.mark.parametrize(("host", "name"), [("127.0.0.1", "localhost"), ("::1", "[::1]")])
-async def test_hosts(host: str, name: str) -> None:
-    with HttpPeer(confirm, host=host) as peer:
-        async with http_client(f"{name}:{peer.port}") as client:
-            await client.send()
-            assert str(client.transport) == f"http://{name}:{peer.port}"
-        assert peer.calls[0].headers["host"] == f"{name}:{peer.port}"
-
-
 @pytest.mark.parametrize("host", ["xn--\N{BULLET}", "\N{CJK COMPATIBILITY IDEOGRAPH-F900}\N{SOFT HYPHEN}..x"])
 def test_host_that_no_url_can_name_is_said_at_start(host: str) -> None:
     with pytest.raises(ConfigError) as caught:
         HttpTransport(Config(service="checked"), Address(host, 12800, tls=False))
     assert caught.value.name == "collector"
-
-
-async def test_cancelled_before_it_began() -> None:
-    with HttpPeer(confirm) as peer:
-        async with http_client(peer.address) as client:
-            with anyio.CancelScope() as scope:
-                scope.cancel()
-                await client.send()
-            assert scope.cancelled_caught
-            assert await client.verdict() is None
-        assert len(peer.calls) == 1
-
-
-async def test_logs_nothing_above_debug(caplog: Any) -> None:
-    with HttpPeer(confirm) as peer, caplog.at_level("INFO"):
-        async with http_client(peer.address) as client:
-            await client.send()
-            peer.behave = status(500)
-            await client.verdict()
-    assert not [each for each in caplog.records if each.name.startswith(("http", "swagent"))]
 
 
 async def test_batch_is_let_go_of_once_it_is_written() -> None:

@@ -1,4 +1,4 @@
-"""Producers that are forgotten or abandoned, by the inner parts of aiokafka that `_aiokafka` touches."""
+"""Producers that are forgotten, abandoned or closed, by the inner parts of aiokafka that `_aiokafka` touches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
-from kit.client import quiet_process
+from kit.client import quiet_process, until
+from kit.kafka_client import kafka_client
+from kit.servers import Parrot
+from swagent.errors import RetryableError
+from swagent.signals import Signal
 from swagent_transports._aiokafka import Producer
 
 SERVERS = ["127.0.0.1:1"]
@@ -44,3 +48,23 @@ async def test_batches_of_an_abandoned_producer_show_whether_they_may_have_left(
     assert type(left.future.exception()) is KafkaConnectionError
     assert type(stayed.future.exception()).__name__ == "NodeNotReadyError"
     await producer.wait_gone(1.0)
+
+
+@pytest.mark.anyio
+async def test_closed_while_it_connects() -> None:
+    with Parrot(b"") as parrot:
+        async with kafka_client(parrot.address, request_timeout=5.0) as client:
+            call = asyncio.ensure_future(client.verdict(b"a record"))
+            await until(lambda: parrot.heard)
+            await client.run(client.transport.aclose)
+            assert isinstance(await call, RetryableError)
+
+
+@pytest.mark.anyio
+async def test_closed_before_a_call_had_its_turn() -> None:
+    async with kafka_client(*SERVERS) as client:
+        call = asyncio.ensure_future(client.transport.send(Signal.SEGMENT, [b"a record"]))
+        await asyncio.sleep(0)
+        await client.transport.aclose()
+        with pytest.raises(RetryableError):
+            await call
