@@ -23,7 +23,6 @@ pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent
 SERVERS: Mapping[str, tuple[str, ...]] = {
     "uvicorn-uvloop": ("uvicorn", "profiled_app:app", "--port", "{port}", "--loop", "uvloop"),
-    "flask": ("flask", "--app", "profiled_flask", "run", "--port", "{port}"),
     "hypercorn-trio": ("hypercorn", "profiled_app:app", "--bind", "127.0.0.1:{port}", "--worker-class", "trio"),
 }
 ENDPOINT = "GET:/orders/{item}"
@@ -65,21 +64,6 @@ async def test_the_oap_shows_why_two_concurrent_requests_are_slow(server: str, o
             segments = await eventually(lambda: _segments(query, task), until=lambda found: len(found) == 2)
     # the OAP stores the last snapshots some seconds after the segments
     await eventually(lambda: _each_is_explained(query, segments))
-
-
-async def test_the_oap_shows_what_a_flask_endpoint_is_at(oap: Oap, query: OapQuery) -> None:
-    service = f"profiled-flask-{uuid.uuid4().hex[:6]}"
-    with _serve("flask", service, oap) as address:
-        async with _client(address) as client:
-            task = await _begin_task(query, client, service, "GET:/orders/<item>", 1)
-            await _order(client, "lamp")
-            await eventually(lambda: _operations(query, task), until=lambda found: "EXECUTION_FINISHED" in found)
-            segments = await eventually(lambda: _segments(query, task))
-    wanted = pytest.approx(1000 * SECONDS, rel=0.4)
-    # as above: the last snapshots come later
-    await eventually(
-        lambda: _analysed(query, *segments), until=lambda found: _sum(found, "profiled_flask.ask_stock:") == wanted
-    )
 
 
 async def _each_is_explained(query: OapQuery, segments: list[dict[str, Any]]) -> bool:

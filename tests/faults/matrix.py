@@ -92,7 +92,7 @@ FAULTS: tuple[Fault, ...] = (
           "the status table of docs/contract.md; pauses clamped to 60 s"),
     Fault("F16", "window stuck at 0; MAX_CONCURRENT_STREAMS 0 and 1", "a peer at HTTP/2 level",
           "bounds, G7: the deadline ends it", left_out=_HTTP2_ONLY),
-    Fault("F17", "TLS: self-signed, expired, wrong host, old version, no ALPN, stalled handshake, renewed authority, "
+    Fault("F17", "TLS: self-signed, expired, wrong host, no ALPN, stalled handshake, renewed authority, "
           "plaintext on a TLS port", "authorities of the test's own (trustme); a real broker with TLS",
           "G14: only the verified peer gets the token, or the password"),
     Fault("F18", "wrong token", "a real OAP with a token", "rejected; paused 60 s; one log line",

@@ -1,4 +1,4 @@
-"""The gRPC transport as a test uses it: in its loop, on any backend, watched."""
+"""A transport as a test uses it: in its loop, on any backend, watched."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
+import sniffio
 
+from kit.stopwatch import Stopwatch
+from swagent.abc import addresses_of
 from swagent.backend import Runner
 from swagent.config import Config
 from swagent.errors import DeliveryError
 from swagent.runtime.transport_runner import transport_runner
 from swagent.signals import Signal
-from swagent_transports.grpc import GrpcTransport
 
 REQUEST_TIMEOUT = 50.0
 """Of a test's client, in seconds: nothing waits for it, unless it is broken."""
@@ -76,42 +78,65 @@ class Client(Sender):
     def __init__(self, transport: Any, run: Runner) -> None:
         super().__init__(transport, run)
         self.problems: list[dict[str, Any]] = []
-        self._known: set[asyncio.Task[Any]] = set()
+        self._known: set[int] = set()
 
-    async def tasks(self) -> set[asyncio.Task[Any]]:
-        """The asyncio tasks in the transport's loop that were not there at first."""
+    async def tasks(self) -> set[int]:
+        """The tasks in the transport's loop that were not there at first."""
 
-        async def look() -> set[asyncio.Task[Any]]:
-            return {task for task in asyncio.all_tasks() - self._known if task is not asyncio.current_task()}
+        async def look() -> set[int]:
+            return {each.id for each in anyio.get_running_tasks()} - {anyio.get_current_task().id}
 
-        return await self.run(look)
+        return await self.run(look) - self._known
 
     async def watch_loop(self) -> Callable[[], None]:
+        """Begin to watch; returns what ends it."""
+
         async def watch() -> Callable[[], None]:
-            self._known = asyncio.all_tasks()
+            if sniffio.current_async_library() == "trio":
+                return lambda: None
             loop = asyncio.get_running_loop()
             before = loop.get_exception_handler()
             loop.set_exception_handler(lambda _, context: self.problems.append(context))
             return lambda: loop.set_exception_handler(before)
 
+        self._known = await self.tasks()
         return await self.run(watch)
+
+    async def check_closed(self, files: set[str] | None) -> None:
+        """Close at once, and leave neither tasks nor files behind; a cancelled task ends some turns of the loop later.
+
+        :param files: those that were open before; None: no matter
+        """
+        watch = Stopwatch()
+        with anyio.fail_after(10):
+            await self.run(self.transport.aclose)
+        assert watch.own_seconds < 0.5, "closing took its time"
+        with anyio.move_on_after(5):
+            while await self.tasks():  # noqa: ASYNC110  (no event of ours says it)
+                await anyio.sleep(0.005)
+        assert not await self.tasks(), "tasks are left"
+        assert files is None or not await wait_files_closed(files), "files are left open"
+        await anyio.sleep(0.005)  # what a callback of a closed connection may still have to say
+        gc.collect(1)
 
 
 @asynccontextmanager
-async def grpc_client(collector: str, **settings: Any) -> AsyncGenerator[Client]:
-    """A transport to a collector. At the end it is closed, and nothing may have reached the application's handlers."""
-    settings = {"request_timeout": REQUEST_TIMEOUT, **settings}
-    config = Config(service="checked", collector=collector, **settings)
-    async with transport_runner(GrpcTransport.runtimes) as run:
-        client = Client(GrpcTransport(config, config.addresses[0]), run)
+async def watched(
+    kind: Any, config: Config, make: Callable[[Any, Runner], Client] = Client, *, leaves_files: bool = False
+) -> AsyncGenerator[Any]:
+    """A transport to the first of its addresses. At the end it is closed at once, nothing may be left of it, and
+    nothing may have reached the application's handlers.
+
+    :param leaves_files: whether its peer may be one that does not see the end of a connection
+    """
+    async with transport_runner(kind.runtimes) as run:
+        client = make(kind(config, addresses_of(kind, config)[0]), run)
         unwatch = await client.watch_loop()
+        before = None if leaves_files else open_files()
         try:
             with quiet_process():
                 yield client
-                await run(client.transport.aclose)
-                # what a callback of the closed connection may still have to say
-                await run(asyncio.sleep, 0.01)
-                gc.collect(1)
+                await client.check_closed(before)
         finally:
             with anyio.CancelScope(shield=True):
                 await run(client.transport.aclose)

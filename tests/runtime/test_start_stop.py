@@ -20,7 +20,7 @@ import uvloop
 from trio.testing import MockClock
 
 from kit.virtual_loop import VirtualLoop
-from kit.virtual_time import virtual_asyncio, virtual_now
+from kit.virtual_time import virtual_now
 from runtime.worlds import (
     ASYNCIO,
     ASYNCIO_IDS,
@@ -234,21 +234,6 @@ class TestTrouble:
             await agent.stop()
         assert caught.group_contains(SystemExit) if hasattr(caught.value, "exceptions") else caught.type is SystemExit
         assert agent.statistics().balanced
-
-    @pytest.mark.parametrize("anyio_backend", [virtual_asyncio()], ids=["asyncio"])
-    @pytest.mark.parametrize("times", [1, 2, 3])
-    async def test_native_cancellations_of_the_stopping_task(self, times: int) -> None:
-        agent = await hung(shutdown_timeout=300.0)
-        with no_task_is_left():
-            stopping = asyncio.ensure_future(agent.stop())
-            for _ in range(times):
-                await anyio.wait_all_tasks_blocked()
-                stopping.cancel()
-            began = virtual_now()
-            with pytest.raises(asyncio.CancelledError):
-                await stopping
-        assert virtual_now() - began <= CANCELLED_FLUSH
-        assert outcome(agent) == {"dropped ambiguous": 2}
 
     @on_asyncio
     async def test_a_sweep_over_all_tasks_flushes_and_ends_it(self) -> None:

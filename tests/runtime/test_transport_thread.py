@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import math
 import signal
 import sys
 import threading
-import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
-from random import Random
 from typing import Any
 
 import anyio
@@ -217,25 +214,6 @@ async def test_a_call_that_is_cancelled_at_once_has_not_begun(thread: TransportT
 
 
 @pytest.mark.gate
-async def test_a_cancellation_that_is_swallowed_leaves_the_call_behind(opened: Open) -> None:
-    async def used() -> float:
-        return time.thread_time()
-
-    async with opened() as thread:
-        async with cancelled(thread, deaf):
-            watch = Stopwatch()
-        assert watch.seconds >= CALL_END * 0.9
-        assert watch.own_seconds < CALL_END + SLACK
-        assert await thread.run(answer, "others go on", 0) == "others go on"
-        before = await thread.run(used)
-        await thread.run(asyncio.sleep, 0.3)
-        assert await thread.run(used) - before < 0.1, "it takes no processor time"
-        watch = Stopwatch()
-    assert watch.own_seconds < SLACK, "it had its moment, and does not get another"
-    assert threads() == []
-
-
-@pytest.mark.gate
 @pytest.mark.parametrize("fails", [False, True])
 async def test_the_outcome_of_what_was_left_behind_is_not_reported(
     thread: TransportThread, fails: bool, problems: list[Mapping[str, Any]]
@@ -263,38 +241,6 @@ async def test_the_outcome_of_what_was_left_behind_is_not_reported(
     gc.collect()
     await anyio.sleep(0.01)
     assert problems == []
-
-
-async def test_many_calls_with_random_cancellations(thread: TransportThread) -> None:
-    random = Random(1)
-    outcomes = {"result": 0, "error": 0, "cancelled": 0}
-
-    async def work(number: int, seconds: float) -> int:
-        await asyncio.sleep(seconds)
-        if not number % 3:
-            raise AmbiguousError(str(number))
-        return number
-
-    async def call(number: int, seconds: float, patience: float) -> None:
-        outcome = "cancelled"
-        with anyio.move_on_after(patience):
-            if number % 3:
-                assert await thread.run(work, number, seconds) == number
-                outcome = "result"
-            else:
-                with pytest.raises(AmbiguousError, match=f"^{number}$"):
-                    await thread.run(work, number, seconds)
-                outcome = "error"
-        outcomes[outcome] += 1
-
-    async with anyio.create_task_group() as group:
-        for number in range(500):
-            # a third of the calls is never cancelled, however slow the machine is
-            patience = math.inf if number % 9 < 3 else random.random() * 0.2
-            group.start_soon(call, number, random.random() * 0.2, patience)
-    assert sum(outcomes.values()) == 500
-    assert min(outcomes.values()) > 50, outcomes
-    assert thread._calls == set()
 
 
 # -- the end ----------------------------------------------------------------------------------------------------------

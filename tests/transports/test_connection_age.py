@@ -18,10 +18,9 @@ from h2.errors import ErrorCodes
 
 from kit import answers, http_answers
 from kit.answers import confirm
-from kit.client import grpc_client, until
-from kit.each import ANSWERS, CLIENTS, PEERS
+from kit.client import until
+from kit.each import ANSWERS, CLIENTS, PEERS, grpc_client, http_client
 from kit.h2_peer import Call, H2Peer
-from kit.http_client import http_client
 from kit.http_peer import HttpPeer
 from swagent.errors import RejectedError
 from swagent_transports import _connection_age

@@ -14,9 +14,8 @@ import anyio
 import pytest
 
 from faults.covering import covers
-from kit.client import REQUEST_TIMEOUT, grpc_client
-from kit.each import ANSWERS, CLIENTS, PEERS
-from kit.http_client import http_client
+from kit.client import REQUEST_TIMEOUT
+from kit.each import ANSWERS, CLIENTS, PEERS, grpc_client, http_client
 from kit.loops import LOOPS
 from kit.servers import TcpServer, dead_address
 from kit.toxics import reset

@@ -14,7 +14,8 @@ from h2.errors import ErrorCodes
 
 from kit import answers
 from kit.answers import confirm
-from kit.client import grpc_client, until
+from kit.client import until
+from kit.each import grpc_client
 from kit.h2_peer import H2Peer
 from swagent.errors import DeliveryError
 

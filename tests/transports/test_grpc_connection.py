@@ -9,7 +9,7 @@ import pytest
 
 from kit import answers
 from kit.answers import confirm
-from kit.client import grpc_client
+from kit.each import grpc_client
 from kit.h2_peer import Call, H2Peer
 from swagent.abc import Instance
 from swagent_proto import messages

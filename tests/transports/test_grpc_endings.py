@@ -7,12 +7,12 @@ from typing import Any
 
 import anyio
 import pytest
-from grpclib.const import Status
 from h2.settings import SettingCodes
 
 from kit import answers
 from kit.answers import confirm, first
-from kit.client import AT_ONCE, Client, grpc_client, open_files, until, wait_files_closed
+from kit.client import AT_ONCE, Client, open_files, until, wait_files_closed
+from kit.each import grpc_client
 from kit.h2_peer import Call, H2Peer
 from kit.servers import Parrot, collector_thread
 from swagent.errors import AmbiguousError, RetryableError
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_collector_that_is_restarted_is_dialled_again() -> None:
     with collector_thread() as (collector, thread):
-        async with grpc_client(collector.address) as client:
+        async with grpc_client(collector.address, leaves_files=True) as client:
             await client.send(bytes(messages.SegmentObject("t", "s1")))
             await thread.call(collector.stop)
             assert isinstance(await client.verdict(bytes(messages.SegmentObject("t", "s2"))), RetryableError)
@@ -88,32 +88,6 @@ async def test_closing_ends_calls_that_wait_for_a_connection_as_unsent(prefix: s
         assert peer.connected == 1, "no call dials for a transport that is closed"
 
 
-ENDINGS = {
-    "confirmed": confirm,
-    "rejected": answers.status(Status.PERMISSION_DENIED),
-    "reset": answers.reset(2),
-    "retired": answers.go_away(),
-    "cut": answers.abort,
-    "silent": answers.silent,
-    "broken": answers.raw(b"\x00" * 4 + b"garbage of all kinds"),
-}
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-async def test_nothing_is_left_open_or_running(ending: str) -> None:
-    before = open_files()
-    with H2Peer(ENDINGS[ending]) as peer:
-        async with grpc_client(peer.address, request_timeout=0.3) as client:
-            await client.verdicts(3)
-            await client.run(client.transport.aclose)
-            assert not await client.tasks()
-            assert not peer.complaints
-        with anyio.fail_after(2):
-            for link in peer.links:
-                await peer.thread.call(link.gone.wait)
-    assert not await wait_files_closed(before)
-
-
 async def test_peer_that_does_not_read_cannot_keep_the_socket_open() -> None:
     """Bytes that wait to be written to a dead peer are dropped with the connection."""
 
@@ -122,7 +96,7 @@ async def test_peer_that_does_not_read_cannot_keep_the_socket_open() -> None:
 
     before = open_files()
     with H2Peer(stop_reading, settings={SettingCodes.INITIAL_WINDOW_SIZE: 2**30}, eager=True) as peer:
-        async with grpc_client(peer.address, request_timeout=0.3) as client:
+        async with grpc_client(peer.address, leaves_files=True, request_timeout=0.3) as client:
             idle = open_files()
             await client.verdict(bytes(30 * 2**20))
             await until(lambda: len(open_files() - idle) <= 1)  # the peer's end is open still

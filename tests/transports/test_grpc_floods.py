@@ -35,7 +35,8 @@ from hyperframe.frame import (
 from faults.covering import covers
 from kit import answers
 from kit.answers import confirm, first
-from kit.client import AT_ONCE, REQUEST_TIMEOUT, grpc_client, until
+from kit.client import AT_ONCE, REQUEST_TIMEOUT, until
+from kit.each import grpc_client
 from kit.h2_peer import Call, H2Peer, message
 from kit.memory import MIB, takes_at_most
 from kit.servers import Behaviour
@@ -207,7 +208,7 @@ async def test_flood_of_questions_whose_answers_are_not_read(name: str) -> None:
         call.link.stop_reading()
 
     with H2Peer(first(stop_reading, answers.flood(*FLOODS[name]))) as peer:
-        async with grpc_client(peer.address, request_timeout=5.0) as client:
+        async with grpc_client(peer.address, leaves_files=True, request_timeout=5.0) as client:
             with takes_at_most(4 * MIB), anyio.fail_after(8.0):
                 assert isinstance(await client.verdict(), AmbiguousError)
             peer.behave = confirm

@@ -10,7 +10,8 @@ from hyperframe.frame import GoAwayFrame, SettingsFrame
 
 from faults.covering import covers
 from kit.answers import confirm
-from kit.client import grpc_client, until
+from kit.client import until
+from kit.each import grpc_client
 from kit.h2_peer import H2Peer
 from kit.servers import Parrot
 from swagent.errors import RetryableError

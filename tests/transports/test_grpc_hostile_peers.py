@@ -21,7 +21,8 @@ from hyperframe.frame import (
 from faults.covering import covers
 from kit import answers
 from kit.answers import OK_HEAD, at_once, confirm, first, frame, raw
-from kit.client import AT_ONCE, grpc_client, until
+from kit.client import AT_ONCE, until
+from kit.each import grpc_client
 from kit.h2_peer import Call, H2Peer, message
 from kit.servers import Behaviour
 from swagent.errors import AmbiguousError

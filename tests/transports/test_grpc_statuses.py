@@ -8,7 +8,8 @@ from h2.settings import SettingCodes
 
 from faults.covering import covers
 from kit import answers
-from kit.client import Client, grpc_client
+from kit.client import Client
+from kit.each import grpc_client
 from kit.h2_peer import Call, H2Peer
 from kit.servers import Behaviour
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError

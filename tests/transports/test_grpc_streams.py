@@ -13,7 +13,8 @@ from hyperframe.frame import SettingsFrame
 from faults.covering import covers
 from kit import answers
 from kit.answers import confirm, first, frame
-from kit.client import AT_ONCE, REQUEST_TIMEOUT, grpc_client, until
+from kit.client import AT_ONCE, REQUEST_TIMEOUT, until
+from kit.each import grpc_client
 from kit.h2_peer import Call, H2Peer
 from kit.memory import MIB, takes_at_most
 from kit.servers import Behaviour

@@ -7,25 +7,19 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import anyio
-import httpx
 import pytest
 from h2.settings import SettingCodes
 from hpack import Decoder, Encoder
 from hyperframe.frame import SettingsFrame
 
-from kit import answers, http_answers
-from kit.client import grpc_client
-from kit.each import CLIENTS, PEERS
+from kit import answers
+from kit.each import CLIENTS, PEERS, grpc_client
 from kit.h2_peer import H2Peer
-from kit.http_client import http_client
-from kit.http_peer import HttpPeer
 from kit.kafka_broker import PRODUCE, KafkaBroker
-from kit.loop_thread import LoopThread
 from kit.servers import dead_address
 from swagent_proto import wire
 from swagent_transports import _aiokafka, _http_pool
@@ -113,31 +107,6 @@ async def test_nothing_of_our_traffic_is_logged(transport: str) -> None:
         assert len(ear.heard()) == 1, ear.heard()
         assert TOKEN not in ear.stream.getvalue()
         assert not ear.made, "a record that nobody hears costs as much as one that is heard"
-
-
-@asynccontextmanager
-async def calling_httpx(thread: LoopThread, address: str) -> AsyncGenerator[None]:
-    """The application calls, over and over."""
-
-    async def call() -> None:
-        async with httpx.AsyncClient(trust_env=False) as client:
-            while True:
-                await client.get(f"http://{address}/")
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(call)
-        yield
-        group.cancel_scope.cancel()
-
-
-async def test_the_applications_own_calls_stay_logged() -> None:
-    with HttpPeer(http_answers.confirm) as peer, listening() as ear:
-        async with http_client(peer.address) as client, calling_httpx(peer.thread, peer.address):
-            while "httpcore.http11" not in ear.made:
-                await client.send()
-            await client.send()
-        assert {"httpcore.connection", "httpcore.http11", "httpx"} <= set(ear.made)
-        assert not any(peer.address in line and "POST" in line for line in ear.heard()), "ours are POSTs"
 
 
 async def test_the_applications_own_headers_stay_logged() -> None:

@@ -22,7 +22,6 @@ from kit.client import AT_ONCE
 from kit.each import CLIENTS, PEERS
 from kit.h2_peer import H2Peer
 from kit.kafka_broker import KafkaBroker
-from kit.old_tls import REFUSED, OldTls, reason_of
 from kit.servers import Parrot
 from kit.stopwatch import Stopwatch
 from swagent.config import Config
@@ -41,6 +40,13 @@ LOGIN = {
 }
 PREFIXES = {"grpc": "grpcs://", "http": "https://", "kafka": ""}
 of_each = pytest.mark.parametrize("transport", CLIENTS)
+
+
+def reason_of(error: BaseException | None) -> str | None:
+    """OpenSSL's reason against the connection, from whichever error was made of it."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return None if error is None else error.reason
 
 
 def client_of(transport: str, address: str, **settings: Any) -> Any:
@@ -206,17 +212,6 @@ async def test_untrusted_server_hears_nothing(
                 assert isinstance(error, RetryableError)
                 assert reason_of(error) == "CERTIFICATE_VERIFY_FAILED"
         assert not peer.heard
-
-
-@covers("F17")
-@of_each
-async def test_old_tls_is_not_spoken(certificates: Certificates, transport: str) -> None:
-    with OldTls() as peer:
-        async with client_of(transport, peer.address, tls_ca=certificates.ca) as client:
-            error = await client.verdict(SECRET)
-            assert isinstance(error, RetryableError)
-            assert reason_of(error) == REFUSED
-        assert peer.heard_only_hellos
 
 
 @pytest.mark.one_loop

@@ -10,27 +10,18 @@ import logging
 import threading
 import tracemalloc
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from betterproto import which_one_of
 
-from asgi.calling import http_scope
 from faults.covering import covers
 from record.recorded import recording
 from runtime.worlds import agent_of
 from swagent import entry_span, exit_span, local_span
-from swagent.asgi.ending import end
-from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
-from swagent.asgi.send import traced_send
 from swagent.record.cardinality import OVERFLOW, CardinalityLimit
 from swagent.record.trace.carrier import parse_sw8
-from swagent.record.trace.segment import Segment
-from swagent.record.trace.tracer import Tracer
-from swagent.request.faults import Faults
-from swagent.request.pending import PendingRequest
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 from swagent_proto.messages import MeterDataCollection
@@ -38,64 +29,6 @@ from swagent_proto.messages import MeterDataCollection
 pytestmark = covers("D03")
 
 MILLION = 1_000_000
-REQUEST: Message = {"type": "http.request", "body": b"", "more_body": False}
-
-
-class Route:
-    """As Starlette writes it into the scope."""
-
-    path = "/items/{id}"
-
-
-class Seen:
-    """A collector's view: how often each operation came, and each peer of an outgoing call."""
-
-    def __init__(self, **limits: Any) -> None:
-        self.operations: Counter[str] = Counter()
-        self.peers: Counter[str] = Counter()
-        self.methods: Counter[str] = Counter()
-        self.tracer = Tracer("shop", "one", self._take, **limits)
-        self.faults = Faults()
-
-    def _take(self, segment: Segment) -> None:
-        root = segment.spans[-1]
-        self.operations[root.name] += 1
-        self.methods[dict(root.tags).get("http.method", "")] += 1
-        self.peers.update(span.peer for span in segment.spans[:-1])
-
-    def request(self, path: str, method: str = "GET", **others: Any) -> str:
-        """Serve one request that calls another service; returns the endpoint that this one gets."""
-        found: list[str] = []
-
-        async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            scope.update(others)
-            with exit_span("GET:/stock", peer="stock:80") as span:
-                carrier = parse_sw8(span.headers()["sw8"])
-                assert carrier is not None
-                found.append(carrier.endpoint)
-            await send({"type": "http.response.start", "status": 404 if "router" in others else 200, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
-
-        _finish(self._serve(app, http_scope(path, method=method)))
-        assert self.faults.count == 0
-        return found[0]
-
-    async def _serve(self, app: App, scope: Scope) -> None:
-        async def receive() -> Message:
-            return REQUEST
-
-        async def send(message: Message) -> None:
-            pass
-
-        request = PendingRequest(self.tracer, scope, self.faults)
-        await app(scope, receive, traced_send(request, send))
-        end(request, None, send)
-
-
-def _finish(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine that never waits: a million of them take no event loop."""
-    with pytest.raises(StopIteration):
-        coroutine.send(None)
 
 
 @contextmanager
@@ -120,44 +53,6 @@ def test_a_million_names_take_the_room_of_a_thousand() -> None:
     with keeps(1024):
         for number in range(MILLION // 1000):
             names.keep(f"GET:/more/{number}", from_client=True)
-
-
-@pytest.mark.gate
-def test_paths_that_a_client_makes_up_share_one_name_and_leave_room_for_routes() -> None:
-    seen = Seen(endpoint_limit=100)
-    for number in range(5_000):
-        seen.request(f"/{number}")
-    assert len(seen.operations) == 51
-    assert seen.operations["GET:_overflow"] == 5_000 - 50
-    seen.request("/items/1", route=Route)
-    assert seen.operations["GET:/items/{id}"] == 1
-
-
-@pytest.mark.gate
-def test_requests_with_new_paths_leave_nothing_behind() -> None:
-    seen = Seen()
-    # whatever else remembers texts is full by then: the patterns of ignored names, the encoders
-    for number in range(2_000):
-        seen.request(f"/warm/{number}")
-    with keeps(64 * 1024):
-        for number in range(3_000):
-            seen.request(f"/{number}", method=f"M{number}")
-
-
-def test_the_next_service_gets_the_name_that_is_reported() -> None:
-    seen = Seen(endpoint_limit=2)
-    found = [seen.request(path) for path in ("/a", "/b", "/c", "/a")]
-    assert found == ["GET:/a", "GET:_overflow", "GET:_overflow", "GET:/a"]
-    assert Counter(found) == seen.operations
-
-
-def test_methods_that_a_client_makes_up_and_paths_that_no_route_takes_share_one_name() -> None:
-    seen = Seen()
-    for number in range(500):
-        seen.request("/", method=f"METHOD{number}")
-        assert seen.request(f"/{number}", router=object()) == "GET:_unmatched", "whatever room there is"
-    assert dict(seen.operations) == {"_OTHER:/": 500, "GET:_unmatched": 500}
-    assert dict(seen.methods) == {"_OTHER": 500, "GET": 500}
 
 
 def test_entry_spans_by_hand_have_the_same_limit() -> None:

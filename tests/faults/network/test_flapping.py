@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 from typing import Any, Literal
@@ -174,29 +172,11 @@ async def test_many_agents_come_back_within_the_cap_and_not_together() -> None:
     assert came_back[-1] <= 31.0
     assert came_back[49] <= 16.0
     assert largest_crowd(came_back, seconds=1.0) <= 100 // 6
-    # what is left of a rest that began at any time, when rests are equally distributed
-    assert distance(came_back, lambda at: 1 - (1 - min(at, CAP) / CAP) ** 2) < critical(100)
     for attempt in range(12):
-        longest = min(CAP, 1.6**attempt)
-        nth = sorted(each[attempt] for each in gaps)
-        assert nth[-1] <= longest + 1e-6
-        assert distance([gap / longest for gap in nth], lambda share: share) < critical(100), attempt
+        # the envelope; tests/pipeline/test_failover.py has the jitter within
+        assert max(each[attempt] for each in gaps) <= min(CAP, 1.6**attempt) + 1e-6
 
 
 def largest_crowd(times: list[float], seconds: float) -> int:
     """The most events within any such time."""
     return max(sum(begin <= at < begin + seconds for at in times) for begin in times)
-
-
-def distance(found: list[float], expected: Callable[[float], float]) -> float:
-    """How far a sorted sample is from a distribution (Kolmogorov and Smirnov)."""
-    count = len(found)
-    return max(
-        max(abs(expected(value) - index / count), abs(expected(value) - (index + 1) / count))
-        for index, value in enumerate(found)
-    )
-
-
-def critical(count: int) -> float:
-    """The distance that one honest sample in a million exceeds."""
-    return 2.69 / math.sqrt(count)

@@ -11,9 +11,9 @@ import pytest
 
 from faults.covering import covers
 from kit import http_answers as answers
-from kit.client import AT_ONCE, until
+from kit.client import AT_ONCE, Client, until
+from kit.each import http_client
 from kit.http_answers import confirm, first
-from kit.http_client import Client, http_client
 from kit.http_peer import Call, HttpPeer
 from kit.servers import Behaviour, full_backlog
 from kit.stopwatch import Stopwatch

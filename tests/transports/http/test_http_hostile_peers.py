@@ -11,8 +11,8 @@ import pytest
 from faults.covering import covers
 from kit import http_answers as answers
 from kit.client import AT_ONCE
+from kit.each import http_client
 from kit.http_answers import confirm, first, raw, status
-from kit.http_client import http_client
 from kit.http_peer import Call, HttpPeer
 from kit.memory import MIB, takes_at_most
 from kit.servers import Behaviour, Parrot

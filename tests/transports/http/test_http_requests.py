@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from kit.each import http_client
 from kit.http_answers import confirm, status
-from kit.http_client import http_client
 from kit.http_peer import HttpPeer
 from swagent.abc import Instance
 from swagent.config import Config

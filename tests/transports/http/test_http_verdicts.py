@@ -9,8 +9,8 @@ import pytest
 
 from faults.covering import covers
 from kit import http_answers as answers
+from kit.each import http_client
 from kit.http_answers import confirm, first, status
-from kit.http_client import http_client
 from kit.http_peer import HttpPeer
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError
 

@@ -15,8 +15,8 @@ from aiokafka import errors as kafka
 
 from faults.covering import covers
 from kit.client import AT_ONCE
+from kit.each import KafkaClient, kafka_client
 from kit.kafka_broker import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaBroker
-from kit.kafka_client import Client, kafka_client
 from kit.memory import MIB, takes_at_most
 from kit.servers import Parrot
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
@@ -236,7 +236,7 @@ async def test_refused_login(step: int, code: int) -> None:
         assert PRODUCE in peer.requests
 
 
-async def assert_unsent(client: Client, peer: KafkaBroker) -> None:
+async def assert_unsent(client: KafkaClient, peer: KafkaBroker) -> None:
     with anyio.fail_after(AT_ONCE):
         error = await client.verdict(b"a record")
     assert isinstance(error, RetryableError), error

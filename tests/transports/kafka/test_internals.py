@@ -9,7 +9,7 @@ import pytest
 from aiokafka.errors import KafkaConnectionError
 
 from kit.client import quiet_process, until
-from kit.kafka_client import kafka_client
+from kit.each import kafka_client
 from kit.servers import Parrot
 from swagent.errors import RetryableError
 from swagent.signals import Signal

@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
+from kit.each import INSTANCE, kafka_client
 from kit.kafka_broker import KafkaBroker
-from kit.kafka_client import INSTANCE, kafka_client
 from swagent.signals import Signal
 from swagent_proto import wire
 
@@ -37,7 +37,7 @@ async def test_topics_keys_and_bytes() -> None:
             await client.run(client.transport.report_properties, INSTANCE)
             await client.run(client.transport.keep_alive, INSTANCE)
             await client.send(*segments)
-            await client.send()
+            await client.run(client.transport.send, Signal.SEGMENT, [])
             await client.send(*logs, signal=Signal.LOG)
             await client.send(collection, signal=Signal.METER)
     assert broker.records == {

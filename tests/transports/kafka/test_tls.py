@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 from e2e.fixtures import make
 from faults.covering import covers
 from kit.certificates import Certificates
-from kit.kafka_client import kafka_client
+from kit.each import kafka_client
 from kit.kafka_topics import TOPICS, create_topics
 from kit.loop_thread import LoopThread
 from kit.proxy import Proxy
