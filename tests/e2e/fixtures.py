@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import Any, NoReturn, TypeVar
 
 import pytest
@@ -80,13 +79,6 @@ def redis_cluster() -> Iterator[RedisCluster]:
 def rabbitmq() -> Iterator[RabbitMQ]:
     with make(RabbitMQ) as server:
         yield server
-
-
-@pytest.fixture
-def make_kafka() -> Iterator[Callable[[], Kafka]]:
-    """Started brokers of the test's own, free to be killed."""
-    with ExitStack() as servers:
-        yield lambda: servers.enter_context(make(Kafka))
 
 
 def make_oap(**options: Any) -> Oap:

@@ -7,17 +7,12 @@ import uuid
 
 from swagent_proto.messages import (
     KeyStringValuePair,
-    LogData,
-    LogDataBody,
-    LogTags,
     MeterData,
     MeterSingleValue,
     SegmentObject,
     SpanLayer,
     SpanObject,
     SpanType,
-    TextLog,
-    TraceContext,
 )
 
 # by string, because type checkers take the members themselves for plain integers
@@ -58,18 +53,6 @@ def segment(service: str, operation: str = "GET:/hello") -> SegmentObject:
         spans=[span],
         service=service,
         service_instance=instance(service),
-    )
-
-
-def log_line(within: SegmentObject, text: str) -> LogData:
-    return LogData(
-        timestamp=now_ms(),
-        service=within.service,
-        service_instance=within.service_instance,
-        endpoint=within.spans[0].operation_name,
-        body=LogDataBody(type="text", text=TextLog(text=text)),
-        trace_context=TraceContext(trace_id=within.trace_id, trace_segment_id=within.trace_segment_id, span_id=0),
-        tags=LogTags(data=tags({"level": "WARNING"})),
     )
 
 

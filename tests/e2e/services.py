@@ -14,9 +14,11 @@ from typing import IO
 
 import anyio
 
+from kit.real.oap import Oap
 from kit.real.ports import free_ports, is_listening
 
-APPLICATIONS = Path(__file__).parent / "by_hand"
+HERE = Path(__file__).parent
+APPLICATIONS = HERE / "by_hand"
 
 # how each server gets the application and the port to serve, and on which event loop
 SERVERS: Mapping[str, tuple[str, ...]] = {
@@ -69,6 +71,19 @@ def _serve(server: str, app: str, port: int, environ: Mapping[str, str]) -> Iter
     command = [sys.executable, "-m", *arguments]
     with running(command, APPLICATIONS, {**environ, "PYTHONPATH": str(APPLICATIONS)}):
         yield
+
+
+@contextmanager
+def serving(service: str, oap: Oap, *command: str, errors: IO[str] | None = None, **environ: str) -> Iterator[str]:
+    """An application of this folder that reports to an OAP, for as long as the block lasts; gives its host and port.
+
+    :param command: after `python -m`, with `{port}` in it
+    """
+    (port,) = free_ports(1)
+    own = {"SW_AGENT_NAME": service, "SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address, "PYTHONPATH": str(HERE)}
+    arguments = [sys.executable, "-m", *(part.format(port=port, python=sys.executable) for part in command)]
+    with running(arguments, HERE, {**own, **environ}, errors=errors):
+        yield f"127.0.0.1:{port}"
 
 
 @contextmanager

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -15,13 +12,11 @@ import pytest
 
 from e2e.fixtures import make_oap
 from e2e.graphql import OapQuery, eventually
-from e2e.services import running, wait_served
+from e2e.services import serving, wait_served
 from kit.real.configuration_centre import ConfigurationCentre
 from kit.real.oap import Oap
-from kit.real.ports import free_ports
 
 pytestmark = pytest.mark.anyio
-HERE = Path(__file__).parent
 SERVERS = {
     "uvicorn-uvloop": ("uvicorn", "configured_app:app", "--port", "{port}", "--loop", "uvloop"),
     "hypercorn-trio": ("hypercorn", "configured_app:app", "--bind", "127.0.0.1:{port}", "--worker-class", "trio"),
@@ -43,20 +38,6 @@ def oap(centre: ConfigurationCentre) -> Iterator[Oap]:
         yield server
 
 
-@contextmanager
-def _serve(server: str, service: str, oap: Oap, log: Path) -> Iterator[str]:
-    (port,) = free_ports(1)
-    command = [sys.executable, "-m", *(part.format(port=port) for part in SERVERS[server])]
-    environ = {
-        "SW_AGENT_NAME": service,
-        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address,
-        "SW_AGENT_COLLECTOR_GET_AGENT_DYNAMIC_CONFIG_INTERVAL": "0.2",
-        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
-    }
-    with log.open("w") as errors, running(command, HERE, environ, errors=errors):
-        yield f"http://127.0.0.1:{port}"
-
-
 @pytest.mark.parametrize("server", SERVERS)
 async def test_sampling_follows_the_oap(
     server: str, oap: Oap, centre: ConfigurationCentre, query: OapQuery, tmp_path: Path
@@ -70,7 +51,9 @@ async def test_sampling_follows_the_oap(
 
         await eventually(read, until=lambda said: line in said)
 
-    with _serve(server, service, oap, log) as url:
+    interval = {"SW_AGENT_COLLECTOR_GET_AGENT_DYNAMIC_CONFIG_INTERVAL": "0.2"}
+    with log.open("w") as errors, serving(service, oap, *SERVERS[server], errors=errors, **interval) as address:
+        url = f"http://{address}"
         await wait_served(url)
         async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
             await _request(client, "start")

@@ -1,41 +1,19 @@
-"""The real OAP shows a websocket while it is open, and a call that was cancelled as what it was."""
+"""The real OAP shows a websocket while it is open."""
 
 from __future__ import annotations
 
-import os
-import sys
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from websockets.asyncio.client import connect
 
 from e2e.answers import Span
 from e2e.graphql import OapQuery, eventually
-from e2e.services import running, wait_served
+from e2e.services import serving, wait_served
 from kit.real.oap import Oap
-from kit.real.ports import free_ports
 
 pytestmark = pytest.mark.anyio
-HERE = Path(__file__).parent
 MESSAGES = 700
-
-
-@contextmanager
-def serve(oap: Oap) -> Iterator[str]:
-    """The application under `swagent run`; gives its host and port."""
-    (port,) = free_ports(1)
-    environ = {
-        "SW_AGENT_NAME": f"talk-{uuid.uuid4().hex[:6]}",
-        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address,
-        "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
-    }
-    python = sys.executable
-    command = [python, "-m", "swagent", "run", "--", python, "-m", "uvicorn", "long_app:app", "--port", str(port)]
-    with running(command, HERE, environ):
-        yield f"127.0.0.1:{port}"
 
 
 def named(spans: list[Span], name: str) -> list[Span]:
@@ -43,7 +21,8 @@ def named(spans: list[Span], name: str) -> list[Span]:
 
 
 async def test_the_oap_shows_a_websocket_of_700_messages_while_it_is_open(oap: Oap, query: OapQuery) -> None:
-    with serve(oap) as address:
+    run = ("swagent", "run", "--", "{python}", "-m", "uvicorn", "long_app:app", "--port", "{port}")
+    with serving(f"talk-{uuid.uuid4().hex[:6]}", oap, *run) as address:
         await wait_served(f"http://{address}")
         async with connect(f"ws://{address}/talk", proxy=None) as websocket:
             trace_id = str(await websocket.recv())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -15,12 +13,10 @@ import pytest
 
 from e2e import documents
 from e2e.graphql import OapQuery, RefusedError, eventually, service_id
-from e2e.services import running, wait_served
+from e2e.services import serving, wait_served
 from kit.real.oap import Oap
-from kit.real.ports import free_ports
 
 pytestmark = pytest.mark.anyio
-HERE = Path(__file__).parent
 SERVERS: Mapping[str, tuple[str, ...]] = {
     "uvicorn-uvloop": ("uvicorn", "profiled_app:app", "--port", "{port}", "--loop", "uvloop"),
     "hypercorn-trio": ("hypercorn", "profiled_app:app", "--bind", "127.0.0.1:{port}", "--worker-class", "trio"),
@@ -28,20 +24,6 @@ SERVERS: Mapping[str, tuple[str, ...]] = {
 ENDPOINT = "GET:/orders/{item}"
 SECONDS = 2.5
 PERIOD = 10
-
-
-@contextmanager
-def _serve(server: str, service: str, oap: Oap) -> Iterator[str]:
-    (port,) = free_ports(1)
-    command = [sys.executable, "-m", *(part.format(port=port) for part in SERVERS[server])]
-    environ = {
-        "SW_AGENT_NAME": service,
-        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address,
-        "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL": "0.5",
-        "PYTHONPATH": str(HERE),
-    }
-    with running(command, HERE, environ):
-        yield f"127.0.0.1:{port}"
 
 
 @asynccontextmanager
@@ -54,7 +36,7 @@ async def _client(address: str) -> AsyncIterator[httpx.AsyncClient]:
 @pytest.mark.parametrize("server", ["uvicorn-uvloop", "hypercorn-trio"])
 async def test_the_oap_shows_why_two_concurrent_requests_are_slow(server: str, oap: Oap, query: OapQuery) -> None:
     service = f"profiled-{server}-{uuid.uuid4().hex[:6]}"
-    with _serve(server, service, oap) as address:
+    with serving(service, oap, *SERVERS[server], SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL="0.5") as address:
         async with _client(address) as client:
             task = await _begin_task(query, client, service, ENDPOINT, 2)
             async with anyio.create_task_group() as group:

@@ -1,9 +1,11 @@
-"""The main job against the real OAP: two services under real servers, their joined traces read back over GraphQL."""
+"""The main job against the real OAP: two services under real servers, whose telemetry is read back over GraphQL, over
+every transport and on every loop."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 import httpx
 import pytest
@@ -12,14 +14,26 @@ from e2e.answers import Span
 from e2e.graphql import OapQuery, eventually
 from e2e.services import SERVERS, Pair, loop_of, serve_pair, wait_served
 from faults.covering import covers
+from faults.matrix import TRANSPORTS
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
 
 pytestmark = pytest.mark.anyio
 
-
-# the other loops of HTTP and Kafka are in test_signals
-CASES = [*((server, "grpc") for server in SERVERS), ("uvicorn-uvloop", "http"), ("uvicorn-uvloop", "kafka")]
+# the gate is content with two loops
+CASES = [
+    pytest.param(
+        server,
+        transport,
+        marks=[
+            covers("D05", transport, loop_of(server)),
+            *([] if server == "uvicorn-uvloop" else [pytest.mark.gate]),
+        ],
+    )
+    for server in SERVERS
+    for transport in TRANSPORTS.values()
+]
+LIBRARIES = {"grpclib", "h2", "hpack", "aiokafka"}
 
 
 @pytest.fixture
@@ -29,27 +43,31 @@ async def query(kafka_oap: Oap) -> AsyncIterator[OapQuery]:
         yield client
 
 
-@pytest.mark.parametrize(
-    ("server", "transport"),
-    [pytest.param(*each, marks=covers("D05", each[1], loop_of(each[0]))) for each in CASES],
-)
-async def test_the_oap_shows_the_joined_trace_of_two_services(
+@pytest.mark.parametrize(("server", "transport"), CASES)
+async def test_the_oap_shows_traces_logs_meters_and_events_of_two_services(
     server: str, transport: str, kafka: Kafka, kafka_oap: Oap, query: OapQuery
 ) -> None:
     environ = {
         "SW_AGENT_PROTOCOL": transport,
-        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": kafka_oap.http_address
-        if transport == "http"
-        else kafka_oap.grpc_address,
+        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": getattr(
+            kafka_oap, f"{'http' if transport == 'http' else 'grpc'}_address"
+        ),
         "SW_KAFKA_BOOTSTRAP_SERVERS": kafka.address,
+        "SW_AGENT_METER_REPORTER_PERIOD": "1",
         "SW_AGENT_INSTANCE_PROPERTIES_JSON": '{"zone": "west"}',
     }
     with serve_pair(server, environ, f"{server}-{uuid.uuid4().hex[:6]}") as pair:
         await _order(pair)
-    await _sees_services_and_instances(query, pair)
+        instance = await _sees_services_and_instances(query, pair)
+        if transport != "http":
+            await _sees_meters(query, pair.shop, instance)
     assert await eventually(lambda: query.endpoints(pair.shop)) == ["GET:/orders/{item}"]
     await _sees_the_good_trace(query, pair)
-    await _sees_the_failed_trace(query, pair)
+    await _sees_logs(query, pair, await _sees_the_failed_trace(query, pair))
+    if transport != "kafka":
+        events = await eventually(lambda: query.events(pair.shop), until=lambda found: len(found) == 2)
+        shown = {(event.name, event.instance, event.type) for event in events}
+        assert shown == {(name, instance, "Normal") for name in ("Start", "Shutdown")}
 
 
 async def _order(pair: Pair) -> None:
@@ -61,7 +79,8 @@ async def _order(pair: Pair) -> None:
         assert (await client.get("/orders/umbrella")).status_code == 502
 
 
-async def _sees_services_and_instances(query: OapQuery, pair: Pair) -> None:
+async def _sees_services_and_instances(query: OapQuery, pair: Pair) -> str:
+    """Returns the instance of the shop."""
     wanted = {pair.shop, pair.stock}
     await eventually(query.services, until=lambda found: wanted <= {service.name for service in found})
     (instance,) = await eventually(
@@ -72,6 +91,13 @@ async def _sees_services_and_instances(query: OapQuery, pair: Pair) -> None:
     assert {"OS Name", "Process No.", "hostname", "python_implementation"} <= set(instance.attributes)
     # the OAP gathers the addresses of an instance under this name
     assert instance.attributes["ipv4s"]
+    return instance.name
+
+
+async def _sees_meters(query: OapQuery, service: str, instance: str) -> None:
+    for name in ("instance_pvm_thread_active_count", "instance_pvm_process_mem_utilization"):
+        ask = partial(query.meter, f"meter_{name}", service, instance)
+        await eventually(ask, timeout=60, until=lambda value: value is not None and value > 0)
 
 
 async def _sees_the_good_trace(query: OapQuery, pair: Pair) -> None:
@@ -95,7 +121,8 @@ async def _sees_the_good_trace(query: OapQuery, pair: Pair) -> None:
     assert counted.segment_id == served.segment_id
 
 
-async def _sees_the_failed_trace(query: OapQuery, pair: Pair) -> None:
+async def _sees_the_failed_trace(query: OapQuery, pair: Pair) -> str:
+    """Returns its id."""
     spans = await _trace_of(query, pair, "24")
     by_name = {span.operation: span for span in spans}
     assert by_name["GET:/orders/{item}"].is_error
@@ -104,8 +131,19 @@ async def _sees_the_failed_trace(query: OapQuery, pair: Pair) -> None:
     (log,) = by_name["count pieces"].logs
     assert log.data["error.kind"] == "KeyError"
     assert log.data["message"] == "'umbrella'"
-    failed = await query.traces(pair.stock, traceState="ERROR")
-    assert [line.endpoint for line in failed] == ["GET:/stock/{item}"]
+    (failed,) = await query.traces(pair.stock, traceState="ERROR")
+    assert failed.endpoint == "GET:/stock/{item}"
+    return failed.trace_id
+
+
+async def _sees_logs(query: OapQuery, pair: Pair, trace_id: str) -> None:
+    (line,) = await eventually(lambda: query.logs(pair.shop, trace_id=trace_id))
+    assert line.content.endswith("ERROR shop - no answer from the stock about umbrella")
+    assert (line.service, line.trace_id) == (pair.shop, trace_id)
+    assert {"level": "ERROR", "logger": "shop"}.items() <= line.tags.items()
+    everything = await query.logs(pair.shop)
+    assert any("only 2 of chair left" in each.content for each in everything)
+    assert not LIBRARIES & {each.tags["logger"].split(".")[0] for each in everything}, "of the agent's own work"
 
 
 async def _trace_of(query: OapQuery, pair: Pair, price: str) -> Sequence[Span]:

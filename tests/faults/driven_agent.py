@@ -25,13 +25,9 @@ from anyio.abc import TaskGroup
 from faults.noted_transport import Note, noted
 from kit.stopwatch import Stopwatch
 from swagent import Agent, Config, entry_span
+from swagent.hosting.agent_thread import loop_of
 from swagent.runtime.transport_choice import find_transport
 
-LOOPS: dict[str, dict[str, Any]] = {
-    "asyncio": {"backend": "asyncio"},
-    "uvloop": {"backend": "asyncio", "backend_options": {"use_uvloop": True}},
-    "trio": {"backend": "trio"},
-}
 # only what is recorded by command is under way
 SEGMENTS_ONLY = {
     "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False,
@@ -180,4 +176,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(main, **LOOPS[sys.argv[1]])
+    library, options = loop_of(sys.argv[1])
+    anyio.run(main, backend=library, backend_options=options)

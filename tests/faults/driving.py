@@ -74,13 +74,6 @@ class Fleet:
     def cells(self) -> list[Cell]:
         return list(self._agents)
 
-    def of(self, transport: str) -> Fleet:
-        """Some of the same agents."""
-        part = Fleet(())
-        part._agents = {cell: agent for cell, agent in self._agents.items() if cell[0] == transport}
-        part._asking = self._asking
-        return part
-
     def __enter__(self) -> Self:
         self._ends.callback(self._asking.shutdown)
         for (_, backend), agent in self._agents.items():

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from typing_extensions import Self
 
@@ -22,15 +22,6 @@ from .loop_thread import LoopThread
 
 Behaviour = Callable[[Any], Awaitable[None]]
 """What a peer does with a call: see `kit.answers` and `kit.http_answers`."""
-
-
-class Startable(Protocol):
-    """A server that can be started and stopped again and again, at one address."""
-
-    @property
-    def address(self) -> str: ...
-    async def start(self) -> None: ...
-    async def stop(self) -> None: ...
 
 
 class TcpServer:

@@ -23,9 +23,6 @@ from swagent.testing import Behaviour, MemoryCollector, MemoryTransport
 
 ASYNCIO: list[Any] = [LOOPS["asyncio"], LOOPS["uvloop"]]
 ASYNCIO_IDS = ["asyncio", "uvloop"]
-HIDDEN_UNTIL = 60.0
-
-
 # these tests count batches and calls, so only what they record themselves may be under way
 SEGMENTS_ONLY = {
     "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False,
@@ -53,12 +50,6 @@ def record(count: int = 1) -> None:
     for number in range(count):
         with local_span(f"work {number}"):
             pass
-
-
-def record_while_sending(agent: Agent) -> None:
-    """Fill one batch, so that it leaves at once."""
-    record(512)
-    assert agent.statistics().balanced
 
 
 async def hung(**changes: Any) -> Agent:

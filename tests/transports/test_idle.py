@@ -12,10 +12,7 @@ import pytest
 import sniffio
 import trio
 
-from kit.http_answers import confirm
-from kit.http_peer import HttpPeer
-from kit.kafka_broker import KafkaBroker
-from kit.servers import collector_thread
+from kit.sinks import sink_of
 from swagent import Agent, Config, local_span
 
 pytestmark = [
@@ -29,18 +26,6 @@ pytestmark = [
 IDLE = 1.0
 # the end of our own sleep, and timers that were cut into pieces on their way to the clock's precision
 FEW = 5
-
-
-@contextmanager
-def configs() -> Iterator[list[Config]]:
-    with ExitStack() as stack:
-        collector, _ = stack.enter_context(collector_thread())
-        http, broker = stack.enter_context(HttpPeer(confirm)), stack.enter_context(KafkaBroker())
-        yield [
-            Config(service="shop", collector=collector.address),
-            Config(service="shop", protocol="http", collector=http.address),
-            Config(service="shop", protocol="kafka", kafka_bootstrap_servers=(broker.address,)),
-        ]
 
 
 class _Rounds(trio.abc.Instrument):
@@ -84,9 +69,10 @@ async def rounds_while_idle() -> int:
 
 @pytest.mark.gate
 async def test_an_idle_agent_does_not_wake_the_loop() -> None:
-    with configs() as each:
+    with ExitStack() as ends:
+        sinks = [ends.enter_context(sink_of(transport)) for transport in ("grpc", "http", "kafka")]
         async with AsyncExitStack() as stack:
-            agents = [await stack.enter_async_context(Agent(config)) for config in each]
+            agents = [await stack.enter_async_context(Agent(Config(service="shop", **each.settings))) for each in sinks]
             with local_span("work"):
                 pass
             for agent in agents:

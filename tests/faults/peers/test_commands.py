@@ -4,7 +4,6 @@ dropped. In the answers to its own questions it takes profile tasks and four set
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import SimpleNamespace
@@ -21,12 +20,9 @@ from kit.http_peer import HttpPeer
 from kit.memory import MIB, takes_at_most
 from swagent import Config
 from swagent.abc import Instance, parse_address
-from swagent.agent_log import RateLimitedLog
 from swagent.errors import AmbiguousError, DeliveryError
 from swagent.profile.profiler import Profiler
 from swagent.profile.sampler import Limits
-from swagent.record.trace.tracer import Tracer
-from swagent.runtime.overrides import Overrides
 from swagent_proto.messages import Command, Commands, KeyStringValuePair
 from swagent_transports.grpc import GrpcTransport
 
@@ -140,21 +136,6 @@ async def test_nothing_but_a_profile_within_limits_comes_of_an_answer_to_a_quest
     assert profiler.choose(await answer_to("profile_commands", name, 0)) is None
     assert profiler.last_command == 0
     assert not watched
-
-
-@pytest.mark.one_loop
-@pytest.mark.anyio
-@pytest.mark.parametrize("name", [*HOSTILE, *TOO_MUCH])
-@on_asyncio
-async def test_no_setting_changes_by_an_answer_to_a_question_for_settings(name: str) -> None:
-    counts: Counter[str] = Counter()
-    tracer = Tracer("shop", "shop-1", lambda _: None)
-    overrides = Overrides(Config(service="shop"), tracer, lambda outcome: counts.update([outcome]), RateLimitedLog())
-    commands = await answer_to("configuration_commands", name, "")
-    with takes_at_most(2 * MIB):
-        overrides.follow(commands)
-    assert not overrides.values
-    assert counts or not commands
 
 
 @pytest.mark.gate

@@ -2,16 +2,12 @@
 
 The steps, by the names under which the agents' answers are kept:
 
-missing   (Kafka) segments go to a topic that is not there and that the broker does not make
 burst     OAP and broker are frozen, a batch is under way, more is recorded than the queue takes
 thawed    they go on
 settled   nothing waits any more; the servers' records are read
 killed    the OAP is killed with signal 9, the broker ends by itself because its disk is full
 reopened  both are up again, the OAP slowly
 second    nothing waits any more; the servers' records are read
-flood     frozen again, and a larger queue than before is filled to its bound
-frozen    the agents stop
-down      the servers are gone, agents are started, record, and stop
 """
 
 from __future__ import annotations
@@ -37,7 +33,6 @@ from kit.real.ports import is_listening
 
 QUEUE = 500
 BURST = 2 * QUEUE
-FLOOD, FAT = 12_000, 1700  # segments, and characters in each: more than 10,000 and more than 16 MiB
 RATE = 20
 PATIENCE = 31.0
 REQUEST_TIMEOUT = 2.0
@@ -61,21 +56,11 @@ class Outages:
         """All of the steps."""
         await self._start_servers(slowly=False)
         await self._cluster.create_topics()
-        await self._miss_a_topic()
         await self._ask(do="start", of=self._settings(request_timeout=REQUEST_TIMEOUT, trace_max_buffer_size=QUEUE))
         await self._freeze_and_thaw()
         await self._kill_and_restart()
         await self._ask(do="stop")
-        await self._stop_while_frozen()
-        await self._stop_while_down()
         return self.story
-
-    async def _miss_a_topic(self) -> None:
-        fleet = self._fleet.of("kafka")
-        await self._ask(fleet, do="start", of=self._settings(kafka_topic_segment="missing", request_timeout=20.0))
-        await self._ask(fleet, do="record", count=3)
-        await self._ask(fleet, do="wait", what="settled", within=60)
-        self.story.steps["missing"] = await self._ask(fleet, do="stop")
 
     async def _freeze_and_thaw(self) -> None:
         steps = self.story.steps
@@ -109,25 +94,6 @@ class Outages:
         steps["reopened"] = await self._ask(do="wait", what="confirmed", within=LONGEST)
         await self._settle("second")
 
-    async def _stop_while_frozen(self) -> None:
-        steps = self.story.steps
-        await self._ask(do="start", of=self._settings())
-        await self._ask(do="record", count=1)
-        steps["calm"] = await self._ask(do="wait", what="settled", within=20)
-        self._pause()
-        steps["flood"] = await self._ask(do="record", count=FLOOD, size=FAT)
-        steps["frozen"] = await self._ask(do="stop")
-        self._resume()
-        await self._read("frozen")
-
-    async def _stop_while_down(self) -> None:
-        self._oap.kill()
-        self._kafka.kill()
-        await self._ask(do="start", of=self._settings())
-        await self._ask(do="record", count=5)
-        await self._ask(do="wait", what="failed", within=5, anew=False)
-        self.story.steps["down"] = await self._ask(do="stop")
-
     async def _settle(self, step: str) -> None:
         """Let the agents deliver what they have, and read what the servers have then."""
         await self._ask(do="calm")
@@ -156,8 +122,8 @@ class Outages:
 
         return of
 
-    async def _ask(self, fleet: Fleet | None = None, **command: Any) -> dict[Cell, Answer]:
-        return await anyio.to_thread.run_sync(partial((fleet or self._fleet).ask, **command))
+    async def _ask(self, **command: Any) -> dict[Cell, Answer]:
+        return await anyio.to_thread.run_sync(partial(self._fleet.ask, **command))
 
     def _pause(self) -> None:
         self._oap.pause()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import resource
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 if __name__ == "__main__":  # a script finds its own folder on the path, where kafka.py would hide the package
@@ -21,9 +21,9 @@ _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@{host}:{controller}
-listeners={listeners},CONTROLLER://{host}:{controller}
-advertised.listeners={advertised}
-listener.security.protocol.map={protocols},CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://{address},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{address}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs={home}/data
@@ -41,36 +41,19 @@ _CLUSTER_ID = "swagent-tests-cluster1"  # any 16 bytes in URL-safe base64
 
 
 class Kafka(JavaServer):
-    """Its topics outlive restart() and kill(); they go with close().
-
-    :ivar entries: the ports behind the fronts
-    """
+    """Its topics outlive restart() and kill(); they go with close()."""
 
     name, version, heap = "kafka", "3.9.1", "512m"
     ready_line = "Kafka Server started"  # its ports are open a little earlier
 
-    def __init__(
-        self, *, port: int | None = None, fronts: Sequence[str] = (), properties: Mapping[str, str] | None = None
-    ) -> None:
-        """:param fronts: addresses, as of proxies; a client that comes in by the entry behind one is sent that way
-        :param properties: more of the broker's own, by their names
-        """
-        broker, controller, *entries = free_ports(2 + len(fronts))
+    def __init__(self, *, port: int | None = None, properties: Mapping[str, str] | None = None) -> None:
+        """:param properties: more of the broker's own, by their names"""
+        broker, controller = free_ports(2)
         broker = port or broker
-        super().__init__((broker, controller, *entries))
+        super().__init__((broker, controller))
         self.address = f"{HOST}:{broker}"
-        self.entries = tuple(entries)
         self._settings = self.home / "server.properties"
-        names = ["PLAINTEXT", *(f"FRONT{number}" for number in range(len(fronts)))]
-        ways = list(zip(names, (broker, *entries), (self.address, *fronts), strict=True))
-        text = _PROPERTIES.format(
-            host=HOST,
-            controller=controller,
-            home=self.home,
-            listeners=",".join(f"{name}://{HOST}:{port}" for name, port, _ in ways),
-            advertised=",".join(f"{name}://{address}" for name, _, address in ways),
-            protocols=",".join(f"{name}:PLAINTEXT" for name in names),
-        )
+        text = _PROPERTIES.format(host=HOST, controller=controller, home=self.home, address=self.address)
         self._settings.write_text(text + "".join(f"{name}={value}\n" for name, value in (properties or {}).items()))
 
     def arguments(self) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 from swagent.pipeline.spill.records import HEAD_BYTES
@@ -116,14 +115,6 @@ class MemoryDisk:
 async def at_once(function: Callable[[], Any]) -> Any:
     """Call what would block."""
     return function()
-
-
-def ignoring_death(function: Callable[[], object]) -> bool:
-    """Call; whether the process lived."""
-    with suppress(Killed):
-        function()
-        return True
-    return False
 
 
 def sizes(disk: MemoryDisk) -> Iterator[int]:
