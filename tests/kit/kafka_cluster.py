@@ -107,6 +107,8 @@ class Cluster:
         consumer = AIOKafkaConsumer(bootstrap_servers=self.address, retry_backoff_ms=20)
         try:
             await consumer.start()
+            if not {place.topic for place in self._made} <= await consumer.topics():
+                return False
             # only a leader that is ready knows the end
             await consumer.end_offsets([*self._made])
         except KafkaError:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import anyio
 import pytest
 from h2.settings import SettingCodes
 
 from kit import answers
 from kit.answers import confirm, first
-from kit.client import AT_ONCE, Client, open_files, until, wait_files_closed
+from kit.client import open_files, until, wait_files_closed
 from kit.each import grpc_client
 from kit.h2_peer import Call, H2Peer
-from kit.servers import Parrot, collector_thread
+from kit.servers import collector_thread
 from swagent.errors import AmbiguousError, RetryableError
 from swagent_proto import messages
 
@@ -54,38 +51,6 @@ async def test_calls_that_fail_together_leave_the_next_connection_alone() -> Non
                     group.start_soon(send_twice)
             assert again == [None] * doomed
         assert len(peer.links) == 2
-
-
-async def closed_amid(client: Client, count: int, is_there: Callable[[], object]) -> list[type]:
-    """The kinds of verdicts on calls that are under way when the transport is closed."""
-    verdicts: list[Any] = []
-
-    async def call() -> None:
-        verdicts.extend(await client.verdicts(count))
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(call)
-        await until(is_there)
-        with anyio.fail_after(AT_ONCE):
-            await client.run(client.transport.aclose)
-    assert not await client.tasks()
-    return [type(each) for each in verdicts]
-
-
-async def test_closing_ends_calls_under_way_as_ambiguous() -> None:
-    with H2Peer(answers.silent) as peer:
-        async with grpc_client(peer.address, request_timeout=30) as client:
-            found = await closed_amid(client, 5, lambda: sum(each.is_complete for each in peer.calls) == 5)
-            assert found == [AmbiguousError] * 5
-            assert isinstance(await client.verdict(), RetryableError)
-
-
-@pytest.mark.parametrize("prefix", ["grpc://", "grpcs://"], ids=["before the greeting", "amid a handshake"])
-async def test_closing_ends_calls_that_wait_for_a_connection_as_unsent(prefix: str) -> None:
-    with Parrot() as peer:
-        async with grpc_client(prefix + peer.address, request_timeout=30) as client:
-            assert await closed_amid(client, 3, lambda: peer.connected) == [RetryableError] * 3
-        assert peer.connected == 1, "no call dials for a transport that is closed"
 
 
 async def test_peer_that_does_not_read_cannot_keep_the_socket_open() -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
 
 import anyio
 import httpx
 import pytest
 
-from faults.covering import covers
 from kit import http_answers as answers
-from kit.client import AT_ONCE, Client, until
+from kit.client import AT_ONCE, until
 from kit.each import http_client
 from kit.http_answers import confirm, first
 from kit.http_peer import Call, HttpPeer
-from kit.servers import Behaviour, full_backlog
-from kit.stopwatch import Stopwatch
-from swagent.errors import AmbiguousError, DeliveryError, RetryableError
+from kit.servers import Behaviour
+from swagent.errors import AmbiguousError, RetryableError
 from swagent_transports import _http_pool
 
 pytestmark = pytest.mark.anyio
@@ -115,57 +112,16 @@ async def test_failed_call_gives_up_the_idle_connections_and_not_its_neighbours(
         assert len(peer.links) == 4
 
 
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closing waits for the end of its calls for as long as a busy machine takes."""
-    monkeypatch.setattr("swagent_transports._http_calls.TRANSPORT_CALL_END", 10.0)
-
-
-async def _close_amid(client: Client, count: int, is_there: Callable[[], bool]) -> list[DeliveryError | None]:
-    found: list[DeliveryError | None] = []
-
-    async def one() -> None:
-        found.append(await client.verdict(bytes(100)))
-
-    async with anyio.create_task_group() as group:
-        for _ in range(count):
-            group.start_soon(one)
-        await until(is_there)
-        watch = Stopwatch()
-        with anyio.fail_after(5):
-            await client.transport.aclose()
-        assert watch.own_seconds < 1
-        assert not client.transport._under_way
-    return found
-
-
-@pytest.mark.usefixtures("patient")
-async def test_closing_amid_calls_that_wait_for_an_answer() -> None:
-    with HttpPeer(answers.silent) as peer:
-        async with http_client(peer.address) as client:
-            verdicts = await _close_amid(client, 5, lambda: len(peer.calls) == 5)
-            assert all(isinstance(each, AmbiguousError) and "closed" in str(each) for each in verdicts)
-            assert len(verdicts) == 5
-            for link in peer.links:
-                with anyio.fail_after(AT_ONCE):
-                    await peer.thread.call(link.gone.wait)
-
-
-@pytest.mark.usefixtures("patient")
 async def test_closing_amid_a_reply() -> None:
     with HttpPeer(answers.raw(answers.head("Content-Length: 10"))) as peer:
-        async with http_client(peer.address) as client:
-            has_head = lambda: any(each.response for each in client.transport._under_way)  # noqa: E731
-            assert await _close_amid(client, 1, has_head) == [None]
+        async with http_client(peer.address) as client, anyio.create_task_group() as group:
 
+            async def call() -> None:
+                assert await client.verdict() is None
 
-@covers("F02", "http")
-@pytest.mark.usefixtures("patient")
-async def test_closing_amid_calls_that_dial() -> None:
-    with full_backlog() as address:
-        async with http_client(address, request_timeout=5.0) as client:
-            verdicts = await _close_amid(client, 2, lambda: len(client.transport._under_way) == 2)
-            assert [type(each) for each in verdicts] == [RetryableError, RetryableError]
+            group.start_soon(call)
+            await until(lambda: any(each.response for each in client.transport._under_way))
+            await client.transport.aclose()
 
 
 async def test_closing_again_and_again() -> None:

@@ -15,7 +15,7 @@ from kit.each import http_client
 from kit.http_answers import confirm, first, raw, status
 from kit.http_peer import Call, HttpPeer
 from kit.memory import MIB, takes_at_most
-from kit.servers import Behaviour, Parrot
+from kit.servers import Behaviour
 from kit.stopwatch import Stopwatch
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
 from swagent_transports._http_reading import FrugalStream
@@ -238,18 +238,6 @@ async def test_broken_off_before_the_body_was_read(behave: Behaviour, size: int)
                 assert isinstance(await client.verdict(bytes(size)), (AmbiguousError, RetryableError))
             peer.behave, peer.eager = confirm, False
             assert await client.verdict() is None
-
-
-@pytest.mark.one_loop
-@covers("F14", "http")
-@pytest.mark.parametrize("answer", [b"", b"?", b"\x15\x03\x01\x00\x02\x02\x46", b"SSH-2.0-OpenSSH_9.2\r\n"])
-@pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
-async def test_a_peer_that_does_not_speak_http(answer: bytes, hang_up: bool) -> None:
-    with Parrot(answer, hang_up=hang_up) as peer:
-        async with http_client(peer.address, request_timeout=0.3) as client:
-            for _ in range(2):
-                assert isinstance(await client.verdict(), AmbiguousError)
-        assert peer.connected == 2
 
 
 @pytest.mark.gate

@@ -37,33 +37,6 @@ LOGIN = {
 
 # -- another protocol on the port -----------------------------------------------------------------------------------
 
-STRANGERS = {
-    "silence": b"",
-    "HTTP/1": b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
-    "HTML": b"<html>bad gateway</html>",
-    "HTTP/2": b"\x00\x00\x00\x04\x00\x00\x00\x00\x00",
-    "SSH": b"SSH-2.0-OpenSSH_9.2\r\n",
-    "a TLS alert": b"\x15\x03\x01\x00\x02\x02\x46",
-    "garbage": b"\xff" * 1000,
-    "nothing in a frame": b"\x00\x00\x00\x00",
-    "an answer to no request": b"\x00\x00\x00\x04\x7f\xff\xff\xff",
-}
-
-
-@pytest.mark.one_loop
-@covers("F14", "kafka")
-@pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
-@pytest.mark.parametrize("name", STRANGERS)
-async def test_another_protocol_hears_neither_records_nor_password(name: str, hang_up: bool) -> None:
-    with Parrot(STRANGERS[name], hang_up=hang_up) as peer:
-        async with kafka_client(peer.address, request_timeout=0.2, **LOGIN) as client:
-            error = await client.verdict(b"a record")
-            assert isinstance(error, RetryableError), error
-            assert isinstance(await client.probe(), RetryableError)
-        assert PASSWORD.encode() not in peer.heard
-        assert b"a record" not in peer.heard
-
-
 # -- wrong answers ----------------------------------------------------------------------------------------------------
 
 WRONG = {

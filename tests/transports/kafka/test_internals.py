@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
-from kit.client import quiet_process, until
+from kit.client import quiet_process
 from kit.each import kafka_client
-from kit.servers import Parrot
 from swagent.errors import RetryableError
 from swagent.signals import Signal
 from swagent_transports._aiokafka import Producer
@@ -48,16 +47,6 @@ async def test_batches_of_an_abandoned_producer_show_whether_they_may_have_left(
     assert type(left.future.exception()) is KafkaConnectionError
     assert type(stayed.future.exception()).__name__ == "NodeNotReadyError"
     await producer.wait_gone(1.0)
-
-
-@pytest.mark.anyio
-async def test_closed_while_it_connects() -> None:
-    with Parrot(b"") as parrot:
-        async with kafka_client(parrot.address, request_timeout=5.0) as client:
-            call = asyncio.ensure_future(client.verdict(b"a record"))
-            await until(lambda: parrot.heard)
-            await client.run(client.transport.aclose)
-            assert isinstance(await call, RetryableError)
 
 
 @pytest.mark.anyio

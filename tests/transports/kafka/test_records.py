@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import anyio
 import pytest
 
 from kit.each import INSTANCE, kafka_client
@@ -74,14 +73,3 @@ async def test_records_arrive_in_their_order(settings: dict[str, Any], size: int
             await client.send(*records)
     assert [value for _, value in broker.records["skywalking-segments"]] == records
     assert len(broker.places) == batches
-
-
-@pytest.mark.gate
-async def test_many_at_once() -> None:
-    with KafkaBroker() as broker:
-        many = kafka_client(broker.address, request_timeout=10.0)
-        async with many as client, anyio.create_task_group() as group:
-            for start in range(0, 2000, 50):
-                group.start_soon(client.send, *(segment(number) for number in range(start, start + 50)))
-    found = [key for key, _ in broker.records["skywalking-segments"]]
-    assert sorted(found) == sorted(b"segment-%d" % number for number in range(2000))
