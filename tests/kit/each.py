@@ -21,6 +21,15 @@ from .h2_peer import H2Peer
 from .http_peer import HttpPeer
 from .kafka_broker import KafkaBroker
 
+TOKEN = "sesame-7f3a"
+LOGIN: dict[str, Any] = {
+    "kafka_security_protocol": "sasl_plaintext", "kafka_sasl_mechanism": "plain",
+    "kafka_sasl_plain_username": "agent", "kafka_sasl_plain_password": TOKEN,
+}  # fmt: skip
+LOGINS: dict[str, dict[str, Any]] = {
+    "grpc": {"authentication": TOKEN}, "http": {"authentication": TOKEN}, "kafka": LOGIN
+}  # fmt: skip
+"""The settings by which each says `TOKEN`."""
 INSTANCE = Instance("shop", "shop@host", (("language", "python"),))
 
 

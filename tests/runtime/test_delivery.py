@@ -33,17 +33,6 @@ async def settled(agent: Agent) -> dict[str, int]:
     return outcome(agent)
 
 
-async def test_recorded_flushed_delivered() -> None:
-    collector = MemoryCollector()
-    async with agent_of(collector) as agent:
-        record(3)
-        assert outcome(agent) == {"queued": 3}
-        assert await agent.flush()
-        assert collector.count(Signal.SEGMENT) == 3
-        assert outcome(agent) == {"confirmed": 3}
-    assert agent.statistics().complete
-
-
 @on_virtual_clocks
 async def test_a_batch_leaves_by_its_age_without_a_flush() -> None:
     collector = MemoryCollector()
@@ -104,15 +93,6 @@ async def test_records_wait_for_a_collector_that_comes_later() -> None:
         with anyio.fail_after(5):
             assert await agent.flush(5)
         assert outcome(agent) == {"confirmed": 5}
-
-
-async def test_a_collector_that_stays_away_costs_nothing_but_the_records() -> None:
-    collector = MemoryCollector()
-    collector.behaviour = unreachable
-    with anyio.fail_after(5):
-        async with agent_of(collector) as agent:
-            record(5)
-    assert outcome(agent) == {"dropped shutdown": 5}
 
 
 @pytest.mark.parametrize(

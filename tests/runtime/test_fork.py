@@ -77,14 +77,6 @@ def test_the_child_may_start_an_agent_of_its_own(
     assert outcome(agent) == {"confirmed": 1}
 
 
-def test_a_span_that_was_open_at_the_fork_ends_quietly_in_the_child(collector: MemoryCollector) -> None:
-    agent = started()
-    with local_span("outer") as span:
-        in_a_child(span.stop)
-    swagent.stop()
-    assert outcome(agent) == {"confirmed": 1}
-
-
 def test_a_snapshot_carries_the_parents_trace_into_the_child(collector: MemoryCollector) -> None:
     started()
 

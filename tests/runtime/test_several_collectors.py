@@ -34,15 +34,6 @@ async def delivered(agent: Agent, count: int) -> None:
         assert await agent.flush(5)
 
 
-async def test_the_first_one_that_answers_gets_everything() -> None:
-    collectors = Collectors(3)
-    collectors[0].behaviour = unreachable
-    async with agent_with(collectors) as agent:
-        await delivered(agent, 4)
-        await delivered(agent, 2)
-    assert collectors.counts() == [0, 6, 0]
-
-
 @pytest.mark.parametrize(
     ("failure", "lost"),
     [

@@ -192,12 +192,6 @@ class TestSupervisor:
         await supervise(child, lambda: None)
         assert [round(each - began, 3) for each in starts] == [0.0, 1.0, 3.0, 7.0, 15.0]
 
-    async def test_five_crashes_within_a_minute_are_the_end(self) -> None:
-        switched_off: list[float] = []
-        began = anyio.current_time()
-        await supervise(raising(ValueError("bug")), lambda: switched_off.append(anyio.current_time() - began))
-        assert switched_off == [15.0]
-
     async def test_crashes_now_and_then_are_not_the_end(self) -> None:
         starts = 0
 
@@ -210,8 +204,3 @@ class TestSupervisor:
 
         await supervise(child, pytest.fail)
         assert starts == 50
-
-    async def test_a_real_cancellation_is_let_out(self) -> None:
-        with anyio.move_on_after(10.0) as scope:
-            await supervise(anyio.sleep_forever, pytest.fail)
-        assert scope.cancelled_caught

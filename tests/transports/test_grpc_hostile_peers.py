@@ -104,6 +104,7 @@ async def test_odd_but_fine(name: str, size: int) -> None:
 GRPC = (b"content-type", b"application/grpc")
 BROKEN: dict[str, Behaviour] = {
     "garbage": raw(b"\x00\xff" * 500),
+    "the head of a frame that is a byte too long": raw(b"\x00\x40\x01\x00"),
     "HTTP/1": raw(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
     "a header that is not ASCII": answers.headers([*OK_HEAD, (b"x-name", b"caf\xe9"), (b"grpc-status", b"0")]),
     "another content type": answers.headers([(b":status", b"200"), (b"content-type", b"text/html")], b"<html>"),

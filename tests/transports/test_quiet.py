@@ -17,7 +17,7 @@ from hpack import Decoder, Encoder
 from hyperframe.frame import SettingsFrame
 
 from kit import answers
-from kit.each import CLIENTS, PEERS, grpc_client
+from kit.each import CLIENTS, LOGINS, PEERS, TOKEN, grpc_client
 from kit.h2_peer import H2Peer
 from kit.kafka_broker import PRODUCE, KafkaBroker
 from kit.servers import dead_address
@@ -28,11 +28,6 @@ from swagent_transports._quiet import Hush, own_traffic
 pytestmark = pytest.mark.anyio
 
 LIBRARIES = ("hpack", "h2", "hyperframe", "grpclib", "httpcore", "httpx", "h11", "aiokafka")
-TOKEN = "sesame-7f3a"
-LOGIN = {
-    "kafka_security_protocol": "sasl_plaintext", "kafka_sasl_mechanism": "plain",
-    "kafka_sasl_plain_username": "agent", "kafka_sasl_plain_password": TOKEN,
-}  # fmt: skip
 RECORD = wire.segment_object("trace", "segment", [], "shop", "shop@host", False)
 
 
@@ -91,11 +86,10 @@ TABLE = [SettingsFrame(0, settings={SettingCodes.HEADER_TABLE_SIZE: size}) for s
 @pytest.mark.parametrize("transport", CLIENTS)
 async def test_nothing_of_our_traffic_is_logged(transport: str) -> None:
     """Whatever handlers there are: no record is made."""
-    login: Any = LOGIN if transport == "kafka" else {"authentication": TOKEN}
     with PEERS[transport]() as peer, listening() as ear:
         if transport == "grpc":
             peer.behave = answers.first(answers.confirm, answers.frame(*TABLE))
-        async with CLIENTS[transport](peer.address, **login) as client:
+        async with CLIENTS[transport](peer.address, **LOGINS[transport]) as client:
             for _ in range(3):
                 assert await client.verdict(RECORD) is None
             fail(peer)

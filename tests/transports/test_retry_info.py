@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from typing import Any
 
-import betterproto
 import pytest
+from google.protobuf import any_pb2, duration_pb2
+from google.rpc import error_details_pb2, status_pb2
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,48 +15,18 @@ from faults.covering import covers
 from swagent_transports._retry_info import LONGEST, read_retry_delay
 
 RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
+HELP = "type.googleapis.com/google.rpc.Help"
 
 
-@dataclass(eq=False, repr=False)
-class Delay(betterproto.Message):
-    """google.protobuf.Duration."""
-
-    seconds: int = betterproto.int64_field(1)
-    nanos: int = betterproto.int32_field(2)
-
-
-@dataclass(eq=False, repr=False)
-class Info(betterproto.Message):
-    """google.rpc.RetryInfo."""
-
-    retry_delay: Delay = betterproto.message_field(1)
-
-
-@dataclass(eq=False, repr=False)
-class Detail(betterproto.Message):
-    """google.protobuf.Any."""
-
-    type_url: str = betterproto.string_field(1)
-    value: bytes = betterproto.bytes_field(2)
-
-
-@dataclass(eq=False, repr=False)
-class RpcStatus(betterproto.Message):
-    """google.rpc.Status."""
-
-    code: int = betterproto.int32_field(1)
-    message: str = betterproto.string_field(2)
-    details: list[Detail] = betterproto.message_field(3)
-
-
-def encoded(*details: Detail, code: int = 8, message: str = "slow down") -> str:
-    status = bytes(RpcStatus(code=code, message=message, details=list(details)))
+def encoded(*details: Any, message: str = "slow down") -> str:
+    status = status_pb2.Status(code=8, message=message, details=list(details))
     # as gRPC libraries do, without the padding
-    return base64.b64encode(status).decode().rstrip("=")
+    return base64.b64encode(status.SerializeToString()).decode().rstrip("=")
 
 
-def asking(seconds: int, nanos: int = 0) -> Detail:
-    return Detail(RETRY_INFO, bytes(Info(Delay(seconds, nanos))))
+def asking(seconds: int, nanos: int = 0, *, url: str = RETRY_INFO) -> Any:
+    info = error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=seconds, nanos=nanos))
+    return any_pb2.Any(type_url=url, value=info.SerializeToString())
 
 
 @covers("F15", "grpc")
@@ -65,7 +36,7 @@ def asking(seconds: int, nanos: int = 0) -> Detail:
 @example(-1, 0, "")
 def test_delay_is_clamped(seconds: int, nanos: int, message: str) -> None:
     expected = 0.0 if seconds < 0 or nanos < 0 else min(seconds + nanos / 1e9, LONGEST)
-    other = Detail("type.googleapis.com/google.rpc.Help", b"\x0a\x00")
+    other = any_pb2.Any(type_url=HELP, value=b"\x0a\x00")
     assert read_retry_delay(encoded(other, asking(seconds, nanos), message=message)) == expected
 
 
@@ -88,12 +59,10 @@ def test_details_that_were_cut_off_say_nothing_or_the_same(size: int) -> None:
     assert read_retry_delay(base64.b64encode(whole[:size]).decode()) in (None, 7.0)
 
 
-@pytest.mark.parametrize(
-    "details", [[], [Detail("type.googleapis.com/google.rpc.Help", bytes(Info(Delay(7))))], [Detail("", b"")]]
-)
-def test_status_without_a_retry_info_asks_for_nothing(details: list[Detail]) -> None:
+@pytest.mark.parametrize("details", [[], [asking(7, url=HELP)], [any_pb2.Any()]], ids=["none", "another", "empty"])
+def test_status_without_a_retry_info_asks_for_nothing(details: list[Any]) -> None:
     assert read_retry_delay(encoded(*details)) is None
 
 
 def test_retry_info_without_a_delay_asks_for_none() -> None:
-    assert read_retry_delay(encoded(Detail(RETRY_INFO, b""))) == 0.0
+    assert read_retry_delay(encoded(any_pb2.Any(type_url=RETRY_INFO))) == 0.0

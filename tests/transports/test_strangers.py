@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hyperframe.frame import GoAwayFrame, PingFrame, SettingsFrame, WindowUpdateFrame
 
 from faults.covering import covers
 from kit.client import until
-from kit.each import CLIENTS
+from kit.each import CLIENTS, LOGINS, TOKEN
 from kit.servers import Parrot
 from swagent.errors import AmbiguousError, RetryableError
 
 pytestmark = pytest.mark.anyio
 
-TOKEN = "sesame-7f3a"
-LOGIN = {
-    "kafka_security_protocol": "sasl_plaintext", "kafka_sasl_mechanism": "plain",
-    "kafka_sasl_plain_username": "agent", "kafka_sasl_plain_password": TOKEN,
-}  # fmt: skip
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 STRANGERS = {
     "silence": b"",
@@ -46,9 +39,8 @@ CASES = [
 @pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
 @pytest.mark.parametrize(("transport", "name"), CASES)
 async def test_another_protocol_hears_no_secret(transport: str, name: str, hang_up: bool) -> None:
-    login: Any = LOGIN if transport == "kafka" else {"authentication": TOKEN}
     with Parrot(STRANGERS[name], hang_up=hang_up) as peer:
-        async with CLIENTS[transport](peer.address, request_timeout=0.15, **login) as client:
+        async with CLIENTS[transport](peer.address, request_timeout=0.15, **LOGINS[transport]) as client:
             error = await client.verdict(b"a record")
             # where nothing was sent, the records may be sent again
             assert type(error) is (AmbiguousError if transport == "http" else RetryableError), error

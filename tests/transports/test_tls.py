@@ -19,7 +19,7 @@ from kit import answers
 from kit.answers import confirm
 from kit.certificates import Certificates
 from kit.client import AT_ONCE
-from kit.each import CLIENTS, PEERS
+from kit.each import CLIENTS, LOGINS, PEERS, TOKEN
 from kit.h2_peer import H2Peer
 from kit.kafka_broker import KafkaBroker
 from kit.servers import Parrot
@@ -31,13 +31,7 @@ from swagent_transports.http import HttpTransport
 
 pytestmark = pytest.mark.anyio
 
-TOKEN, SECRET = "sesame-7f3a", b"a record"
-LOGIN = {
-    "kafka_security_protocol": "sasl_ssl",
-    "kafka_sasl_mechanism": "plain",
-    "kafka_sasl_plain_username": "agent",
-    "kafka_sasl_plain_password": TOKEN,
-}
+SECRET = b"a record"
 PREFIXES = {"grpc": "grpcs://", "http": "https://", "kafka": ""}
 of_each = pytest.mark.parametrize("transport", CLIENTS)
 
@@ -50,8 +44,8 @@ def reason_of(error: BaseException | None) -> str | None:
 
 
 def client_of(transport: str, address: str, **settings: Any) -> Any:
-    login: Any = LOGIN if transport == "kafka" else {"authentication": TOKEN}
-    return CLIENTS[transport](PREFIXES[transport] + address, **login, **settings)
+    tls = {"kafka_security_protocol": "sasl_ssl"} if transport == "kafka" else {}
+    return CLIENTS[transport](PREFIXES[transport] + address, **{**LOGINS[transport], **tls, **settings})
 
 
 def tokens_heard(peer: Any) -> list[str]:
@@ -238,7 +232,7 @@ async def test_tls_to_a_port_without(transport: str, answer: bytes) -> None:
     [
         ("grpc", {}, RetryableError),
         ("http", {}, AmbiguousError),
-        ("kafka", {**LOGIN, "kafka_security_protocol": "sasl_plaintext", "request_timeout": 0.4}, RetryableError),
+        ("kafka", {**LOGINS["kafka"], "request_timeout": 0.4}, RetryableError),
     ],
 )
 async def test_plaintext_to_a_tls_port(

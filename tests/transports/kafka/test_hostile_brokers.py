@@ -15,7 +15,7 @@ from aiokafka import errors as kafka
 
 from faults.covering import covers
 from kit.client import AT_ONCE
-from kit.each import KafkaClient, kafka_client
+from kit.each import LOGIN, TOKEN, KafkaClient, kafka_client
 from kit.kafka_broker import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaBroker
 from kit.memory import MIB, takes_at_most
 from kit.servers import Parrot
@@ -25,15 +25,6 @@ from swagent_transports._kafka_attempt import LeaderLostError
 from swagent_transports._kafka_verdicts import answered, together, unsent
 
 pytestmark = pytest.mark.anyio
-
-PASSWORD = "sesame-7f3a"
-LOGIN = {
-    "kafka_security_protocol": "sasl_plaintext",
-    "kafka_sasl_mechanism": "plain",
-    "kafka_sasl_plain_username": "agent",
-    "kafka_sasl_plain_password": PASSWORD,
-}
-
 
 # -- another protocol on the port -----------------------------------------------------------------------------------
 
@@ -203,7 +194,7 @@ async def test_refused_login(step: int, code: int) -> None:
             error = await client.verdict(b"a record")
             assert isinstance(error, RejectedError), error
             assert (error.pause, error.only_this_signal) == (60.0, False)
-            assert PASSWORD not in str(error)
+            assert TOKEN not in str(error)
             peer.codes.clear()
             assert await client.verdict(b"a record") is None
         assert PRODUCE in peer.requests
@@ -240,7 +231,7 @@ async def test_login_that_takes_an_unexpected_turn(name: str) -> None:
         peer.challenge = challenge
         async with kafka_client(peer.address, **{**LOGIN, "kafka_sasl_mechanism": mechanism.lower()}) as client:
             await assert_unsent(client, peer)
-        assert mechanism == "PLAIN" or PASSWORD.encode() not in b"".join(peer.tokens)
+        assert mechanism == "PLAIN" or TOKEN.encode() not in b"".join(peer.tokens)
 
 
 @covers("F14", "kafka")
