@@ -83,11 +83,6 @@ class Proxy(TcpServer):
         for link in list(self._links):
             link.sever()
 
-    @property
-    def open(self) -> int:
-        """How many connections there are."""
-        return len(self._links)
-
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._target)

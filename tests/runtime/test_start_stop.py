@@ -106,36 +106,23 @@ class TestInTasks:
 
 @pytest.mark.anyio
 class TestAgain:
-    async def test_starting_what_runs_does_nothing(self) -> None:
+    async def test_starting_what_runs_does_nothing_and_each_stop_waits_for_the_one(self) -> None:
         collector = MemoryCollector()
         agent = agent_of(collector)
-        async with anyio.create_task_group() as group:
-            group.start_soon(agent.start)
-            group.start_soon(agent.start)
-        assert await agent.start() is agent
-        record()
-        await agent.stop()
-        assert outcome(agent) == {"confirmed": 1}
-        assert len(collector.properties) == 1
-
-    async def test_stopping_twice_and_what_never_started_does_nothing(self) -> None:
-        agent = agent_of(MemoryCollector())
         assert list(await agent.stop()) == []
-        await agent.start()
-        record()
-        assert await agent.stop() == await agent.stop()
-        assert outcome(agent) == {"confirmed": 1}
-
-    async def test_a_second_stop_waits_for_the_first(self) -> None:
-        agent = await agent_of(MemoryCollector()).start()
-        record()
 
         async def stop() -> None:
             assert (await agent.stop()).segment.confirmed == 1
 
-        async with anyio.create_task_group() as group:
-            for _ in range(3):
-                group.start_soon(stop)
+        for act in (agent.start, stop):
+            async with anyio.create_task_group() as group:
+                for _ in range(3):
+                    group.start_soon(act)
+            if act is not stop:
+                assert await agent.start() is agent
+                record()
+        assert outcome(agent) == {"confirmed": 1}
+        assert len(collector.properties) == 1
 
     async def test_a_block_whose_agent_was_stopped_inside_is_left_quietly(self) -> None:
         async with agent_of(MemoryCollector()) as agent:
@@ -145,9 +132,17 @@ class TestAgain:
 
     async def test_stopped_while_it_starts(self) -> None:
         agent = agent_of(MemoryCollector())
+        found: list[str] = []
+
+        async def start() -> None:
+            try:
+                await agent.start()
+            except AgentStateError:
+                found.append("stopped")
+
         with no_task_is_left():
             async with anyio.create_task_group() as group:
-                found = start_of(agent, group)
+                group.start_soon(start)
                 while agent._phase.value == "new":
                     await anyio.lowlevel.checkpoint()
                 await agent.stop()
@@ -156,20 +151,6 @@ class TestAgain:
         assert tracers.running() is None
         with pytest.raises(AgentStateError):
             await agent.start()
-
-
-def start_of(agent: Agent, group: anyio.abc.TaskGroup) -> list[str]:
-    """Start it in a task; returns where an error is noted."""
-    found: list[str] = []
-
-    async def start() -> None:
-        try:
-            await agent.start()
-        except AgentStateError:
-            found.append("stopped")
-
-    group.start_soon(start)
-    return found
 
 
 class Choosy(FaultyTransport):

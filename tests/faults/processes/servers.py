@@ -12,8 +12,6 @@ SERVERS = {
     "uvloop": f"{_UVICORN} --loop uvloop",
     "trio": f"{_HYPERCORN} -k trio",
 }
-# with two workers
-UVICORN = {loop: f"{SERVERS[loop]} --workers 2" for loop in ("asyncio", "uvloop")}
 HYPERCORN = {loop: f"{_HYPERCORN} -k {loop} --workers 2" for loop in ("asyncio", "uvloop", "trio")}
 GUNICORN = {loop: f"{_GUNICORN} -k faults.processes.workers.{loop.capitalize()}" for loop in ("asyncio", "uvloop")}
 

@@ -16,7 +16,7 @@ from faults.matrix import TRANSPORTS
 from faults.processes.apps import App
 from faults.processes.clients import Clients
 from faults.processes.endings import STOP, Ended, end, logged_as_lost
-from faults.processes.servers import GUNICORN, HYPERCORN, UVICORN, booted
+from faults.processes.servers import GUNICORN, HYPERCORN, booted
 from faults.processes.stage import Scene, playing
 
 # the loss that a killed worker may have: a second of records, and a batch
@@ -125,7 +125,6 @@ async def _serve(scene: Scene, command: str) -> Workers:
 renewed = playing(_renew)
 limited = playing(_limit)
 stuck = playing(_get_stuck, at_once=6)
-under_uvicorn = playing(lambda scene: _serve(scene, UVICORN[scene.backend]))
 under_hypercorn = playing(lambda scene: _serve(scene, HYPERCORN[scene.backend]))
 
 Runs = Callable[[str, str], Workers]
@@ -165,14 +164,6 @@ def test_a_stuck_worker_that_is_killed_loses_no_more_than_its_last_second(
     run.ended.check_records()
     run.check(at_least=3)
     run.check_missing()
-
-
-@on_asyncio
-def test_uvicorns_workers_are_an_instance_each(transport: str, backend: str, under_uvicorn: Runs) -> None:
-    run = under_uvicorn(transport, backend)
-    run.ended.check()
-    run.check(at_least=2)
-    assert len(run.ended.reports.instances) == 2
 
 
 @each_cell("P04", backend_name="backend")

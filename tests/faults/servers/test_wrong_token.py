@@ -47,27 +47,21 @@ def refused(token_oap: Oap) -> Iterator[Refused]:
 
 
 @each_cell("F18", backend_name="backend")
-def test_it_is_refused_once_and_then_leaves_the_oap_alone(refused: Refused, transport: str, backend: str) -> None:
+def test_it_is_refused_once_then_leaves_the_oap_alone_and_stops_in_time(
+    refused: Refused, transport: str, backend: str
+) -> None:
     answer = refused.living[transport, backend]
     (probe,) = answer["notes"]
     assert (probe["call"], probe["verdict"], probe["pause"]) == ("probe", "RejectedError", 60.0)
     assert probe["text"].startswith("PERMISSION_DENIED")
     assert (answer["ledger"]["queued"], answer["ledger"]["dropped"]) == (3, {}), "records wait, none is at risk"
-
-
-@each_cell("F18", backend_name="backend")
-def test_it_says_so_once_without_the_token_and_stops_in_time(refused: Refused, transport: str, backend: str) -> None:
-    (line,) = refused.living[transport, backend]["log"]
+    (line,) = answer["log"]
     assert "PERMISSION_DENIED" in line
     answer = refused.stopped[transport, backend]
     assert TOKEN not in "".join(answer["log"])
     assert answer["seconds"] <= 5.5
     assert answer["ledger"]["balanced"]
     assert answer["ledger"]["dropped"] == {"shutdown": 3}
-
-
-@each_cell("F18", backend_name="backend")
-def test_the_right_token_is_welcome(refused: Refused, transport: str, backend: str) -> None:
-    answer = refused.welcome[transport, backend]
-    assert answer["ledger"]["confirmed"] == 3
-    assert {note["verdict"] for note in answer["notes"]} == {"confirmed"}
+    welcome = refused.welcome[transport, backend]
+    assert welcome["ledger"]["confirmed"] == 3
+    assert {note["verdict"] for note in welcome["notes"]} == {"confirmed"}

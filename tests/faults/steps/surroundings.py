@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import sys
 import threading
 from collections import Counter
@@ -80,8 +79,3 @@ def _heard() -> Iterator[list[dict[str, Any]]]:
         yield heard
     finally:
         loop.set_exception_handler(handler)
-
-
-def descriptors() -> int:
-    """How many files the process has open."""
-    return len(os.listdir("/proc/self/fd"))

@@ -1,17 +1,10 @@
-"""One real Kafka broker on loopback: `python tests/kit/real/kafka.py`, or `with Kafka() as kafka:`."""
+"""One real Kafka broker on loopback: `with Kafka() as kafka:`."""
 
 from __future__ import annotations
 
-import argparse
 import resource
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
-if __name__ == "__main__":  # a script finds its own folder on the path, where kafka.py would hide the package
-    sys.path[0] = str(Path(__file__).resolve().parents[2])
-
-from kit.real.foreground import run
 from kit.real.ports import HOST, free_ports
 from kit.real.server import JavaServer, ServerError
 
@@ -76,14 +69,3 @@ class Kafka(JavaServer):
         tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._settings)]
         if self.java(tool).wait() != 0:
             raise ServerError(f"kafka could not format its log folder:\n{self.log.read_text()}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Run a Kafka broker on loopback until Ctrl-C.")
-    parser.add_argument("--port", type=int, default=9092)
-    port: int = parser.parse_args().port
-    run(lambda: Kafka(port=port), lambda kafka: f"Kafka is up at {kafka.address}")
-
-
-if __name__ == "__main__":
-    main()
