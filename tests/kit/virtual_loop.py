@@ -23,11 +23,16 @@ import math
 import selectors
 import threading
 import weakref
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio._backends._asyncio import WorkerThread
+from typing_extensions import TypeVarTuple, Unpack
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -60,10 +65,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             if isinstance(thread, WorkerThread)
         )
 
-    def run_in_executor(self, executor: Executor | None, func: Any, *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: Unpack[Ts]
+    ) -> asyncio.Future[T]:
         if executor is None:
             executor = self._pool = self._pool or ThreadPoolExecutor(4, thread_name_prefix="virtual-loop")
-        job = executor.submit(func, *args)
+        job: Future[T] = executor.submit(func, *args)
         self._jobs.add(job)
         # in this order: until the loop has the outcome, the job counts, awaited or not
         outcome = asyncio.wrap_future(job, loop=self)

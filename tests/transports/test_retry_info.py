@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from google.protobuf import any_pb2, duration_pb2
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 from hypothesis import example, given
 from hypothesis import strategies as st
 
