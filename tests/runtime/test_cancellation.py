@@ -26,11 +26,18 @@ from runtime.worlds import (
     outcome,
     record,
 )
+from swagent.pipeline.failover import Backoff
 from swagent.signals import Signal
 from swagent.stop_budgets import CANCELLED_FLUSH
 from swagent.testing import MemoryCollector
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def short_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crashed task is started again at once."""
+    monkeypatch.setattr("swagent.runtime.supervisor._BACKOFF", Backoff(base=0.001))
 
 
 on_asyncio = pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)
@@ -190,3 +197,21 @@ async def test_a_sweep_that_spares_the_host_does_not_end_it_and_is_logged(caplog
         assert not await agent.flush(), "no task reports, and it is not waited for"
     assert outcome(agent) == {"confirmed": 2}
     assert len([each for each in caplog.records if "ended from outside" in each.getMessage()]) == 1
+
+
+@on_asyncio
+async def test_a_task_of_the_agents_that_is_cancelled_alone_is_replaced(short_crashes: None) -> None:
+    collector = MemoryCollector()
+    before = all_others()
+    async with agent_of(collector, heartbeat_period=0.05) as agent:
+        await collector.wait_until(lambda it: bool(it.properties))
+        for task in all_others() - before:
+            if "Supervisor.run" in repr(task):
+                task.cancel()
+        await anyio.wait_all_tasks_blocked()
+        record(2)
+        with anyio.fail_after(3):
+            assert await agent.flush(3)
+        await collector.wait_until(lambda it: it.heartbeats > 1)
+        assert agent.statistics().segment.state == "on"
+    assert outcome(agent) == {"confirmed": 2}

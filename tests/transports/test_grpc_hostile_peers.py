@@ -116,6 +116,7 @@ BROKEN: dict[str, Behaviour] = {
     "trailers without a status": first(answers.reply(message(b""), ends=False), answers.headers([(b"x", b"y")])),
     "HTML 502": answers.headers([(b":status", b"502"), (b"content-type", b"text/html")], b"<html>bad gateway</html>"),
     "DATA before the head": frame(DataFrame(1, data=message(b""))),
+    "DATA of a stream that was not opened": frame(DataFrame(99, data=message(b""))),
     "a compressed reply": answers.reply(message(b"zip", compressed=True)),
     "one byte beyond the cap": answers.reply(message(bytes(CAP + 1))),
     "a reply cut short": answers.reply(message(b"four", declared=99)),

@@ -216,6 +216,23 @@ async def test_what_is_left_at_the_end_is_sent_by_the_next_process() -> None:
         assert (found.offered, found.recovered, found.confirmed) == (15, 15, 15)
 
 
+async def test_leased_records_of_a_process_that_ended_well_are_counted_by_it_alone() -> None:
+    first = Process()
+    async with first.running():
+        first.offer(*range(20))
+        await settle()
+        first.channel.lease(5, 1000).confirm()
+        await first.step()
+        first.channel.lease(3, 1000).confirm()
+        await first.step()
+    first.channel.drop_queued(Drop.SHUTDOWN)
+    left = first.channel.statistics()
+    second = Process(first.disk.after_death())
+    async with second.running():
+        found = second.channel.statistics()
+        assert (found.recovered, dict(found.dropped)) == (left.spilled, {})
+
+
 @pytest.mark.parametrize("cut", range(0, 75, 3))
 async def test_a_torn_end_is_cut_and_the_rest_is_sent(cut: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "swagent")
