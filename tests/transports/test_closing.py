@@ -66,6 +66,7 @@ async def test_calls_under_way(transport: str, place: str, verdict: type, monkey
                     await anyio.sleep(0.02)  # until they are in the transport's own loop
                 with anyio.fail_after(AT_ONCE):
                     await client.run(client.transport.aclose)
+                assert transport != "http" or not client.transport._under_way, "none outlives the transport"
             assert len(found) == CALLS
             # over Kafka one batch at a time leaves for a partition, and the others have not
             assert set(found) - ({RetryableError} if transport == "kafka" else set()) <= {verdict}

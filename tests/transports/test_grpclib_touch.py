@@ -8,12 +8,17 @@ import random
 from typing import Any
 
 import pytest
+from grpclib.client import Handler
+from grpclib.config import Configuration
+from h2.config import H2Configuration
 from h2.exceptions import ProtocolError
 from hpack import hpack
 from hpack.hpack import Decoder, Encoder
 from hpack.struct import HeaderTuple
+from hyperframe.frame import PingFrame, SettingsFrame
 
 from swagent_transports import _grpclib_headers
+from swagent_transports._grpclib_connection import GrpcProtocol
 from swagent_transports._rebinding import rebound, silenced
 
 
@@ -64,3 +69,56 @@ def test_headers_that_cannot_be_read() -> None:
     for block in (b"\xff", b"\x40", b"\xbe", b"\x00\x7f", b"\x00\x01x\x7f\xff\xff\xff"):
         with pytest.raises(ProtocolError):
             _grpclib_headers.HeaderReader().read(block)
+
+
+class FakeSocket:
+    """A transport of asyncio's whose peer never reads."""
+
+    def __init__(self) -> None:
+        self.written = 0
+        self.is_aborted = False
+
+    def get_extra_info(self, name: str) -> None:
+        """Nothing is known of it."""
+
+    def write(self, data: bytes) -> None:
+        self.written += len(data)
+
+    def get_write_buffer_size(self) -> int:
+        return self.written
+
+    def is_closing(self) -> bool:
+        return self.is_aborted
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def close(self) -> None:
+        self.is_aborted = True
+
+
+def connected(transport: FakeSocket) -> GrpcProtocol:
+    config = H2Configuration(client_side=True, header_encoding="ascii")
+    settings = Configuration().__for_client__()
+    protocol = GrpcProtocol(set(), Handler(), settings, config)
+    protocol.connection_made(transport)
+    return protocol
+
+
+def test_overlong_frame_is_not_waited_for() -> None:
+    transport = FakeSocket()
+    protocol = connected(transport)
+    protocol.data_received(SettingsFrame(0).serialize())
+    assert not transport.is_aborted
+    protocol.data_received(b"\x00\x40\x01\x00")
+    assert transport.is_aborted, "16,385 bytes are one too many"
+
+
+def test_nothing_is_raised_after_the_end() -> None:
+    """The loop may still deliver what had arrived."""
+    transport = FakeSocket()
+    protocol = connected(transport)
+    protocol.processor.close("test")
+    protocol.data_received(SettingsFrame(0).serialize() + PingFrame(0, opaque_data=b"12345678").serialize())
+    protocol.connection_lost(None)
+    protocol.connection_lost(None)
