@@ -19,6 +19,7 @@ from kit.each import LOGIN, TOKEN, KafkaClient, kafka_client
 from kit.kafka_broker import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaBroker
 from kit.memory import MIB, takes_at_most
 from kit.servers import Parrot
+from kit.stopwatch import Stopwatch
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 from swagent_transports import _kafka_connection
 from swagent_transports._kafka_attempt import LeaderLostError
@@ -67,6 +68,22 @@ async def test_broker_without_the_versions_that_are_needed() -> None:
             with anyio.fail_after(AT_ONCE):
                 assert isinstance(await client.verdict(b"a record"), RetryableError)
         assert PRODUCE not in peer.requests
+
+
+async def test_broker_that_falls_silent_leaves_open_only_what_had_left() -> None:
+    with KafkaBroker() as peer:
+        async with kafka_client(peer.address, request_timeout=1.0) as client:
+            await client.wait_confirmed()
+            peer.instead[PRODUCE] = b""
+            peer.requests.clear()
+            watch = Stopwatch()
+            kinds = [type(each) for each in await client.verdicts(8)]
+            assert watch.own_seconds < 1.5
+            assert kinds.count(AmbiguousError) == peer.requests.count(PRODUCE) > 0
+            assert set(kinds) == {AmbiguousError, RetryableError}
+            peer.instead.clear()
+            await client.wait_confirmed()
+            assert await client.verdict(b"a record") is None
 
 
 # -- answers that are too much ----------------------------------------------------------------------------------------
