@@ -15,6 +15,8 @@ import anyio
 import sniffio
 from anyio import CancelScope
 
+from .system_thread import SystemThread
+
 T = TypeVar("T")
 LoopNotifier = Callable[[Callable[[], object]], None]
 
@@ -39,6 +41,31 @@ def loop_notifier() -> LoopNotifier:
             return
 
     return notify
+
+
+async def call_in_thread(function: Callable[[], T], name: str) -> T:
+    """Call a function in a thread that the process does not wait for. Cancelled, we leave it behind.
+
+    asyncio waits at its end for its own threads, even if the call was cancelled.
+
+    :raises RuntimeError: when the system has no thread to spare
+    """
+    ended, notify = anyio.Event(), loop_notifier()
+    outcome: list[T] = []
+    errors: list[Exception] = []
+
+    def call() -> None:
+        try:
+            outcome.append(function())
+        except Exception as error:  # noqa: BLE001, RUF100  (for the caller)
+            errors.append(error)
+        notify(ended.set)
+
+    SystemThread(call, name).start()
+    await ended.wait()
+    if errors:
+        raise errors.pop()
+    return outcome[0]
 
 
 def task_counter() -> Callable[[], int]:

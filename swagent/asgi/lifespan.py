@@ -1,21 +1,18 @@
 """The messages of one lifespan scope, which pass through the agent.
 
 The application's final message is held back until the agent has drained, because a server may end the process right
-after it. For an application without a lifespan (it raises, or returns without a message) the messages are sent here, so
-that the agent has a scope to live in. An application that goes on receiving after its final message is cancelled,
-because the server waits for that message.
+after it. An application that goes on receiving after its final message is cancelled, because the server waits for that
+message. If an application has no lifespan (it raises before it has started, or returns without a message), the server
+sees just that: it decides, by its own settings, whether to serve.
 """
 
 from __future__ import annotations
 
 import gc
-import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import anyio
-
-from ..agent_log import say
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -43,21 +40,23 @@ class Lifespan:
         self._got_startup = False
         self._got_shutdown = False
         self._has_started = False
+        self.is_missing = False
+        """Whether the application has raised or returned without a message: by the specification it has no lifespan."""
         self._final: Message | None = None
         self._cancel_scope = anyio.CancelScope()
 
     async def serve(self, app: App, scope: Scope) -> None:
-        """Run the application's lifespan, and send the messages that it leaves out. Exceptions after start-up pass."""
+        """Run the application's lifespan. What it raises passes. If it returns once it has started, wait for the
+        shutdown."""
         try:
             with self._cancel_scope:
                 await app(scope, self._receive_for_app, self._send_for_app)
-        except Exception as error:
-            if self._has_started or self._final is not None:
-                raise
-            # by the ASGI specification, raising here means that the application has no lifespan
-            say(logging.DEBUG, "the application has no lifespan", exc_info=error)
-        if self._final is None:
-            await self._answer_for_app()
+        except Exception:
+            self.is_missing = not self._has_started and self._final is None
+            raise
+        self.is_missing = not self._has_started and self._final is None
+        if self._final is None and self._has_started:
+            await self._wait_for_shutdown()
 
     async def fail(self, reason: str) -> None:
         """Send to the server that the start failed."""
@@ -89,11 +88,7 @@ class Lifespan:
         else:
             self._final = message
 
-    async def _answer_for_app(self) -> None:
-        if not self._got_startup:
-            await self._receive_for_app()
-        if not self._has_started:
-            await self._send_for_app({"type": "lifespan.startup.complete"})
+    async def _wait_for_shutdown(self) -> None:
         # a server need not send any other message after the start
         while not self._got_shutdown and (await self._receive_for_app())["type"] == "lifespan.startup":
             pass

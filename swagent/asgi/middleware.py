@@ -10,7 +10,8 @@ Where the agent comes from:
 1. `agent=`: the caller's, which the caller starts and stops.
 2. An agent that runs in this process already, by `swagent run` or another middleware: it is used, flushed at shutdown,
    and left running.
-3. The server sends `lifespan`: the agent runs inside that call, whatever loop it is on, and drains at shutdown.
+3. The server sends `lifespan`: the agent runs inside that call, whatever loop it is on, and drains at shutdown. If the
+   application turns out to have no lifespan, the agent drains when the loop ends.
 4. No lifespan (switched off, or a server without): there is no scope to live in, so the first request starts the
    process's agent thread (`swagent.start()`), which is stopped when the interpreter exits.
 
@@ -21,6 +22,7 @@ request: it is counted, logged now and then, and the request is served without i
 from __future__ import annotations
 
 import logging
+from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
@@ -67,6 +69,8 @@ class SkyWalkingMiddleware:
         # the application, where the time of requests is split
         self._timed: Served | None = None
         self._may_start_thread = True
+        # of an application without a lifespan
+        self._left: Agent | None = None
         # with the accelerator, from the first request on
         self._serving: Serving | None = None
         self._under_way = 0
@@ -114,7 +118,7 @@ class SkyWalkingMiddleware:
         if scope["type"] == "lifespan":
             if MARK not in scope:
                 scope[MARK] = self
-                if self._agent is None:
+                if self._agent is None or self._agent is self._left:
                     return await self._live(scope, receive, send)
             elif self._config is not None:
                 # the middleware outside of this one has the agent: this logs which settings have no effect
@@ -151,15 +155,25 @@ class SkyWalkingMiddleware:
         """Run the application's lifespan inside the agent's."""
         self._may_start_thread = False
         lifespan = Lifespan(receive, send, has_started=self._freeze)
+        self._forget_agent()
         try:
-            running = adopt(self._config)
-            async with Agent(self._config or followed()) if running is None else Adopted(running) as agent:
-                self._agent = agent
+            async with AsyncExitStack() as stack:
+                running = adopt(self._config)
+                if running is None:
+                    self._agent = await Agent(self._config or followed()).start()
+                    stack.push_async_exit(self._agent)
+                else:
+                    self._agent = await stack.enter_async_context(Adopted(running))
                 note_serving()
                 try:
                     await lifespan.serve(self.app, scope)
                 finally:
-                    await self._let_requests_end()
+                    if lifespan.is_missing:
+                        # the server may go on, and the agent with it, until the end of the loop stops the agent
+                        self._left = self._agent
+                        stack.pop_all()
+                    else:
+                        await self._let_requests_end()
         except Exception as error:
             if self._agent is None:
                 # a server takes a bare exception for "no lifespan", and would go on without the application's
@@ -169,8 +183,12 @@ class SkyWalkingMiddleware:
                 await lifespan.finish()
             raise
         finally:
-            self._agent = self._tracer = self._timed = self._serving = None
+            if self._left is None:
+                self._forget_agent()
         await lifespan.finish()
+
+    def _forget_agent(self) -> None:
+        self._agent = self._left = self._tracer = self._timed = self._serving = None
 
     def _freeze(self) -> None:
         if self._agent is not None and self._agent.config.gc_freeze:

@@ -44,6 +44,7 @@ class AgentThread:
         self.config = config
         self.follow_forks = follow_forks
         self._stop: Callable[[], None] | None = None
+        self._is_to_stop = False
         self._cut_short: Callable[[], None] | None = None
         self._started = Flag()
         self._failure: BaseException | None = None
@@ -55,15 +56,20 @@ class AgentThread:
         """Start the thread and return once traces are taken in.
 
         :raises ConfigError: when a setting cannot be used
-        :raises AgentStateError: when the system has no thread to spare
+        :raises AgentStateError: when the system has no thread to spare, or the agent does not start in time
         """
         backend, options = loop_of(_possible(self.config.backend))
         self._options: tuple[str, dict[str, Any]] = backend, options
+        if self._is_to_stop:
+            return
         try:
             self._thread.start()
         except RuntimeError as error:
             raise AgentStateError(f"no thread for the agent: {error}") from error
-        self._started.wait()
+        # the application waits here: the thread may want what this one holds, such as the lock of an import
+        if not self._started.wait(_LONGEST_START):
+            self._is_to_stop = True
+            raise AgentStateError(f"the agent did not start within {_LONGEST_START:.0f} s")
         if self._failure is not None:
             self._thread.join()
             raise self._failure
@@ -73,9 +79,12 @@ class AgentThread:
 
         :param within: seconds to wait for that; the shutdown timeout and half a second, when left out
         """
+        # in this order: the thread looks once it can be told to stop
+        self._is_to_stop = True
         if self._stop is not None:
             self._stop()
-        self._thread.join(self.config.shutdown_timeout + stop_budgets.THREAD_END if within is None else within)
+        if self._thread.is_alive():
+            self._thread.join(self.config.shutdown_timeout + stop_budgets.THREAD_END if within is None else within)
         return self.agent.statistics()
 
     def stop_at_once(self) -> None:
@@ -125,14 +134,15 @@ class AgentThread:
                 self._stop = lambda: notify(stop_requested.set)
                 self._cut_short = lambda: notify(scope.cancel)
                 self._started.set()
-                await stop_requested.wait()
+                if not self._is_to_stop:
+                    await stop_requested.wait()
 
 
 def _possible(backend: str) -> str:
-    """The backend, or another one where gevent has taken away what it is made of."""
+    """The backend, or asyncio if gevent or eventlet has taken away what trio is made of."""
     if backend != "trio" or not is_patched():
         return backend
-    say(logging.WARNING, "trio cannot run beside gevent: the agent runs on asyncio")
+    say(logging.WARNING, "trio cannot run beside gevent or eventlet: the agent runs on asyncio")
     return "auto"
 
 
@@ -163,12 +173,17 @@ def _require(module: str, backend: str) -> None:
         raise ConfigError("backend", backend, f"a loop that is installed: pip install 'swagent[{module}]'")
 
 
-_agent_thread: AgentThread | None = None
+# Under None: the agent that is being started, or runs. A finaliser, a signal handler or an audit hook may start and
+# stop agents between any two bytecodes of ours, so it is put here and taken out by calls that are not interrupted.
+_own: dict[None, AgentThread] = {}
 _stopping: AgentThread | None = None
 _failed_in = 0
+# Seconds for which a thread of the application's waits for the start.
+_LONGEST_START = 30.0
 # One for each `start()` that found an agent and whose `stop()` is still to come.
 _adopted: list[Agent] = []
-_lock = threading.Lock()
+# re-entrant: see `_own`
+_lock = threading.RLock()
 # Set where the process has been prepared for an agent that starts late.
 before_start: Callable[[], object] | None = None
 """Called before `start()` looks for an agent: under `swagent run` a script has that of the command."""
@@ -192,29 +207,36 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     if before_start is not None:
         before_start()
     with _lock:
-        running = adopt(config)
-        if running is not None:
-            _adopted.append(running)
-            return running
-        agent_thread = _start_thread(config or Config.from_env(), follow_forks)
-    return agent_thread.agent
+        agent = adopt(config)
+        if agent is None:
+            agent_thread = AgentThread(config or Config.from_env(), follow_forks=follow_forks)
+            if _start_thread(agent_thread):
+                return agent_thread.agent
+            agent = agent_thread.agent if not _own else _own[None].agent
+        _adopted.append(agent)
+        return agent
 
 
-def _start_thread(config: Config, follow_forks: bool) -> AgentThread:
-    """Start it, with the lock held."""
-    global _agent_thread  # noqa: PLW0603, RUF100
-    # here: in the middle of an import of the application's, this thread may hold what the new one would wait for
-    find_transport(config)
-    warn_of_uwsgi_flags(in_each_worker=False)
-    agent_thread = AgentThread(config, follow_forks=follow_forks)
-    agent_thread.start()
-    _agent_thread = agent_thread
-    _closed_descriptors.attach()
+def _start_thread(agent_thread: AgentThread) -> bool:
+    """Start it, with the lock held; returns whether it was, because this thread is not starting another one."""
+    if _own.setdefault(None, agent_thread) is not agent_thread:
+        return False
+    try:
+        # here: in the middle of an import of the application's, this thread may hold what the new one would wait for
+        find_transport(agent_thread.config)
+        warn_of_uwsgi_flags(in_each_worker=False)
+        agent_thread.start()
+    except BaseException:
+        _own.pop(None, None)
+        raise
     forget()
+    if not _own:
+        return True  # it was stopped meanwhile
+    _closed_descriptors.attach()
     if not is_stopped_at_exit:
         atexit.register(_stop_at_exit)
     before_child_ends(_stop_at_exit)
-    return agent_thread
+    return True
 
 
 def stop() -> Statistics | None:
@@ -238,18 +260,19 @@ def _pop_adopted() -> Agent | None:
 
 def _flush(agent: Agent) -> Statistics:
     # an agent on a loop of the host's cannot be waited for: it may be the loop that we are called in
-    if _agent_thread is not None and _agent_thread.agent is agent:
-        _agent_thread.flush()
+    agent_thread = _own.get(None)
+    if agent_thread is not None and agent_thread.agent is agent:
+        agent_thread.flush()
     return agent.statistics()
 
 
 def stop_own() -> Statistics | None:
     """Stop the agent that `start()` started in this process, if one did."""
-    global _agent_thread, _stopping  # noqa: PLW0603, RUF100
+    global _stopping  # noqa: PLW0603, RUF100
     with _lock:
         # before that one is gone: a signal handler may look for it at any time
-        agent_thread = _stopping = _agent_thread
-        _agent_thread = None
+        _stopping = _own.get(None)
+        agent_thread = _own.pop(None, None)
         _closed_descriptors.detach()
     if agent_thread is None:
         return None
@@ -260,7 +283,7 @@ def stop_own() -> Statistics | None:
 def stop_within(seconds: float) -> None:
     """Let the agent that `start()` started stop, unless it does already, and wait for that so long. For a process that
     is about to be ended: it waits for no lock that another thread may have."""
-    agent_thread = _agent_thread or _stopping
+    agent_thread = _own.get(None) or _stopping
     if agent_thread is not None:
         agent_thread.stop(seconds)
 
@@ -271,14 +294,15 @@ def _stop_at_exit() -> None:
 
 def _stop_for_closing(low: int, high: int) -> Callable[[], object] | None:
     """Before descriptors are closed: stop, and return what starts the agent anew. Never raises."""
-    global _agent_thread, _stopping  # noqa: PLW0603, RUF100
-    agent_thread = _agent_thread
+    global _stopping  # noqa: PLW0603, RUF100
+    agent_thread = _own.get(None)
     if agent_thread is None or agent_thread.is_this():
         return None
     say(logging.WARNING, "os.closerange(%d, %d) closes the agent's connections too: the agent starts anew", low, high)
     try:
         with _lock:
-            _agent_thread, _stopping = None, agent_thread
+            _stopping = agent_thread
+            _own.pop(None, None)
         agent_thread.stop_at_once()
     except Exception as error:  # noqa: BLE001, RUF100  (the application closes its descriptors all the same)
         say(logging.ERROR, "the agent did not stop before its descriptors were closed", exc_info=error)
@@ -297,13 +321,14 @@ _closed_descriptors = ClosedDescriptors(_stop_for_closing)
 
 def running() -> Agent | None:
     """The process's agent, if `start()` started one."""
-    return _agent_thread.agent if _agent_thread is not None else None
+    agent_thread = _own.get(None)
+    return None if agent_thread is None else agent_thread.agent
 
 
 def _forget_in_child() -> None:
     """A forked child has no thread of its parent's; it may start an agent of its own."""
-    global _agent_thread, _stopping, _lock  # noqa: PLW0603, RUF100
-    agent_thread, _agent_thread, _stopping, _lock = _agent_thread, None, None, threading.Lock()
+    global _stopping, _lock  # noqa: PLW0603, RUF100
+    agent_thread, _stopping, _lock = _own.pop(None, None), None, threading.RLock()
     _adopted.clear()
     if agent_thread is not None and agent_thread.follow_forks:
         # not now: most children are replaced by another program at once, or record nothing
@@ -314,9 +339,13 @@ def start_if_none(config: Config) -> None:
     """Start it unless an agent runs here. Tried once in each process. Never raises."""
     global _failed_in  # noqa: PLW0603, RUF100
     try:
-        with _lock:
-            if running_agent() is None and _failed_in != os.getpid():
-                _start_thread(config, follow_forks=True)
+        if not _lock.acquire(timeout=_LONGEST_START):
+            return  # what this thread records is not recorded, and the application goes on
+        try:
+            if running_agent() is None and not _own and _failed_in != os.getpid():
+                _start_thread(AgentThread(config, follow_forks=True))
+        finally:
+            _lock.release()
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
         _failed_in = os.getpid()
         say(logging.ERROR, "swagent is off", exc_info=error)

@@ -24,7 +24,7 @@ class GarbageTime:
         self.spent = 0.0
         self._started = 0.0
         self._users = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def enter(self) -> None:
         """One user more."""
@@ -55,7 +55,7 @@ class GarbageTime:
 
     def renew_lock(self) -> None:
         """In a forked child: another thread of the parent may have held it."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def _note(self, phase: str, _: object) -> None:
         now = time.perf_counter()

@@ -66,7 +66,7 @@ class Installation:
         """The how many-th hook of this process its last one was; 0: none was called yet."""
         self._listeners = Listeners()
         self._patches: dict[str, Patches] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def is_wanted(self) -> bool:
@@ -144,7 +144,7 @@ class Installation:
 
 
 _installations: dict[str, Installation] | None = None
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def instrument(

@@ -9,7 +9,7 @@ from ..agent_log import say
 from ..startup.import_hook import when_imported
 
 _MODULE = "skywalking.agent"
-_lock = threading.Lock()
+_lock = threading.RLock()
 _is_watched = False
 
 

@@ -113,7 +113,7 @@ class Counter(BaseMeter):
         super().__init__(name, tags)
         self.mode = mode
         self.count: float = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def _make(self) -> OwnCounter:
         is_rate = self.mode is CounterMode.RATE

@@ -28,7 +28,7 @@ from .blocked_loop import place_of
 
 RUNS = "loop.runs"
 _limited = RateLimitedLog()
-_lock = threading.Lock()
+_lock = threading.RLock()
 _LONGEST_WAIT = 0.1  # seconds
 _runs: WeakKeyDictionary[Span, int] = WeakKeyDictionary()
 
@@ -82,7 +82,7 @@ def _note() -> None:
 def _forget_lock() -> None:
     """Another thread of the parent may have had it."""
     global _lock  # noqa: PLW0603, RUF100
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -29,6 +29,7 @@ from ..agent_log import RateLimitedLog
 from ..inspection.frames import frame_of
 from ..inspection.loop_view import LoopView, Task
 from ..record.trace.span import Span
+from ..system_thread import Flag, SystemThread
 from .blocked_loop import BLOCKED, Block, Place, add_time, place_of, request_of, span_of
 from .long_steps import LONG_STEP, LongSteps
 from .victims import Victims
@@ -73,12 +74,12 @@ class LoopWatch:
         self._limit = limit
         self._long_steps = LongSteps(view)
         self._report = report
-        self._stopped = threading.Event()
+        self._stopped = Flag()
         self._answered = threading.Event()
         self._answered_at = 0.0
         self._looked = threading.Event()
         self._looked.set()
-        self._thread = threading.Thread(target=self._run, name="swagent-loop-watch", daemon=True)
+        self._thread = SystemThread(self._run, "swagent-loop-watch")
         self._thread.start()
 
     def stop(self) -> None:
@@ -87,7 +88,7 @@ class LoopWatch:
         self._answered.set()
         if self._rest is not None:
             self._rest.wake()
-        if self._thread is not threading.current_thread():
+        if not self._thread.is_this():
             self._thread.join(1.0)
 
     def after_fork_in_child(self) -> None:

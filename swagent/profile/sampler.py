@@ -16,6 +16,7 @@ from ..agent_log import RateLimitedLog
 from ..inspection.loop_view import LoopView, view_of_this_loop
 from ..record.snapshot import ProfileSnapshot
 from ..record.trace.outcome import running_task
+from ..system_thread import Flag, SystemThread
 from .profile_task import ProfileTask
 from .request_stacks import Followed, Request, look
 from .snapshot_series import SnapshotSeries
@@ -56,8 +57,8 @@ class Sampler:
         self._followed: list[Followed] = []
         self._views: dict[int, LoopView] = {}
         self._left = task.samples
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="swagent-profile", daemon=True)
+        self._stopped = Flag()
+        self._thread = SystemThread(self._run, "swagent-profile")
 
     def start(self) -> None:
         """Begin."""
@@ -66,7 +67,7 @@ class Sampler:
     def stop(self) -> None:
         """End, and send what is kept back. A second call does nothing."""
         self._stopped.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
+        if not self._thread.is_this():
             self._thread.join(1.0)
 
     def note(self, request: Request) -> None:

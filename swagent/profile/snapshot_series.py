@@ -14,7 +14,7 @@ the request's time does not look there.
 from __future__ import annotations
 
 import itertools
-import random
+import os
 from collections.abc import Callable
 
 from ..record.snapshot import ProfileSnapshot
@@ -24,7 +24,7 @@ RANGE = 100_000
 _RANGES = 2**31 // RANGE - 1
 _KEPT_BACK = 256
 # By chance, since several instances of a service number on their own.
-_ranges = itertools.count(random.randrange(_RANGES))  # noqa: S311, RUF100  (no secret)
+_ranges = itertools.count(int.from_bytes(os.urandom(4), "big") % _RANGES)
 
 
 class SnapshotSeries:

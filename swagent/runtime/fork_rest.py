@@ -27,14 +27,12 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from ..system_thread import Flag, is_patched
+from ..system_thread import Flag, alive, is_patched
 
 # Seconds that a fork may be held up by all loops of ours together.
 _LONGEST_WAIT = 0.5
 # And a loop by a fork, should its end not be reported.
 _LONGEST = 5.0
-# The names of our threads.
-_OURS = "swagent"
 _WARNING = "This process (pid="
 _WARNS = sys.version_info >= (3, 12)
 
@@ -88,7 +86,7 @@ def resting_at_forks(notify: Callable[[Callable[[], object]], object]) -> Genera
 def _before() -> None:
     if is_patched() or threading.get_ident() in _loops:
         return
-    ours = _threads_of_ours()
+    ours = len(alive())
     if ours and _count() == 1 + ours and _rest() and _WARNS:
         _leave_out_warning()
 
@@ -135,19 +133,13 @@ def _withdraw() -> None:
         found[0].remove(found[1])
 
 
-def _threads_of_ours() -> int:
-    # without the lock of `threading.enumerate()`, which the thread that forks may hold
-    threads: dict[int, threading.Thread] = getattr(threading, "_active", {})
-    return sum(each.name.startswith(_OURS) for each in [*threads.values()])
-
-
 def _count() -> int:
     """The threads of this process, as Python counts them for its warning."""
     try:
         with open("/proc/self/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[17])
     except OSError:
-        return len(getattr(threading, "_active", ()))
+        return len(getattr(threading, "_active", ())) + len(alive())
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

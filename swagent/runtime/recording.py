@@ -88,7 +88,7 @@ class Recording:
         """Called with each time for which a loop was held, in the watchdog's thread. It must not raise."""
         # each is kept by its loop
         self._steps: weakref.WeakSet[Steps] = weakref.WeakSet()
-        self._steps_lock = threading.Lock()
+        self._steps_lock = threading.RLock()
         self._takes_steps = True
         self._config = config
         limits = Limits(

@@ -24,7 +24,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from contextvars import Context
@@ -35,6 +34,7 @@ import anyio
 from anyio import CancelScope
 
 from ..errors import AmbiguousError, RetryableError
+from ..system_thread import SystemThread
 from .cancellation import stop_cancelling
 from .fork_rest import resting_at_forks
 from .thread_loop import ThreadLoop
@@ -108,7 +108,7 @@ class TransportThread:
         self._is_over = False
         self._ended = anyio.Event()
         self._inner: ThreadLoop
-        self._thread: threading.Thread
+        self._thread: SystemThread
 
     def start(self) -> None:
         """Make the loop and start the thread.
@@ -119,7 +119,7 @@ class TransportThread:
         _check_descriptors()
         self._inner = ThreadLoop(None if self._on_problem is None else partial(self._report, self._on_problem))
         live = partial(self._context.copy().run, self._live)
-        self._thread = threading.Thread(target=live, name=THREAD_NAME, daemon=True)
+        self._thread = SystemThread(live, THREAD_NAME)
         try:
             self._thread.start()
         except BaseException:

@@ -115,6 +115,16 @@ def listens_on(*, fails: bool = False) -> App:
     return app
 
 
+def living(app: App) -> App:
+    """An application with a lifespan."""
+    life = listens_on()
+
+    async def both(scope: Scope, receive: Receive, send: Send) -> None:
+        await (life if scope["type"] == "lifespan" else app)(scope, receive, send)
+
+    return both
+
+
 def returns_failed() -> App:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from asgi import conversing
 from asgi.calling import CONFIG, answers, body, call, http_scope, start
-from asgi.conversing import StartError, lifespan
+from asgi.conversing import StartError, lifespan, living
 from kit.virtual_time import on_virtual_clocks, virtual_now
 from swagent import Agent, current_trace_id
 from swagent.asgi import SkyWalkingMiddleware
@@ -130,7 +130,7 @@ async def test_cut_off_at_shutdown(collector: MemoryCollector, monkeypatch: pyte
     """uvicorn cancels its last requests and says shutdown in the same breath."""
     # a busy machine may take longer for the request's end than is allowed for it
     monkeypatch.setattr("swagent.stop_budgets.REQUESTS_END", 5.0)
-    middleware = SkyWalkingMiddleware(waits_for_ever, config=CONFIG)
+    middleware = SkyWalkingMiddleware(living(waits_for_ever), config=CONFIG)
     request = anyio.CancelScope()
 
     async def serve_one() -> None:
@@ -146,7 +146,7 @@ async def test_cut_off_at_shutdown(collector: MemoryCollector, monkeypatch: pyte
 
 @on_virtual_clocks
 async def test_a_request_that_does_not_end_holds_the_shutdown_up_but_little(collector: MemoryCollector) -> None:
-    middleware = SkyWalkingMiddleware(waits_for_ever, config=dataclasses.replace(CONFIG, loop_block_limit=0))
+    middleware = SkyWalkingMiddleware(living(waits_for_ever), config=dataclasses.replace(CONFIG, loop_block_limit=0))
     async with anyio.create_task_group() as requests:
         async with lifespan(middleware) as talk:
             requests.start_soon(call, middleware, http_scope())

@@ -13,6 +13,7 @@ from asgi.calling import CONFIG, answers, call, http_scope
 from asgi.conversing import lifespan
 from kit.virtual_time import on_virtual_clocks, virtual_now
 from swagent import Agent, Config, ConfigError
+from swagent.agent import running
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi import middleware as asgi_module
 from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
@@ -78,11 +79,28 @@ async def returns_once_it_is_up(scope: Scope, receive: Receive, send: Send) -> N
         await answers()(scope, receive, send)
 
 
-@pytest.mark.parametrize("app", [raises, raises_after_hearing, returns, returns_once_it_is_up])
-async def test_an_application_without_a_lifespan_is_spoken_for(app: App, collector: MemoryCollector) -> None:
+@pytest.mark.parametrize("app", [raises, raises_after_hearing, returns])
+def test_a_server_sees_that_there_is_no_lifespan_and_its_requests_are_recorded(
+    app: App, collector: MemoryCollector, anyio_backend_name: str
+) -> None:
+    async def serve() -> None:
+        async with lifespan(app) as plain:
+            pass
+        async with lifespan(middleware) as wrapped:
+            await call(middleware, http_scope())
+        assert wrapped.kinds == plain.kinds == []
+        assert (type(wrapped.error), str(wrapped.error)) == (type(plain.error), str(plain.error))
+
     middleware = SkyWalkingMiddleware(app, config=CONFIG)
+    for turn in (1, 2):
+        anyio.run(serve, backend=anyio_backend_name)
+        assert collector.count(Signal.SEGMENT) == turn, "delivered by the end of the loop"
+    assert running() is None
+
+
+async def test_an_application_that_returns_once_it_is_up_is_spoken_for(collector: MemoryCollector) -> None:
+    middleware = SkyWalkingMiddleware(returns_once_it_is_up, config=CONFIG)
     async with lifespan(middleware) as talk:
-        assert talk.kinds == ["startup.complete"]
         await call(middleware, http_scope())
     assert talk.kinds == ["startup.complete", "shutdown.complete"]
     assert talk.error is None
@@ -112,7 +130,7 @@ async def test_a_collector_that_hangs_holds_the_last_word_up_until_the_deadline(
     collector.behaviour = anyio.sleep_forever
     # without the thread that looks from outside whether the loop is held: it knows no virtual clock
     config = Config(service="shop", shutdown_timeout=3.0, request_timeout=300.0, loop_block_limit=0)
-    middleware = SkyWalkingMiddleware(answers(), config=config)
+    middleware = SkyWalkingMiddleware(conversing.living(answers()), config=config)
     async with lifespan(middleware) as talk:
         await call(middleware, http_scope())
         began = virtual_now()

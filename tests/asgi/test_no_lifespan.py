@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import threading
 import warnings
 from collections.abc import Iterator
 
@@ -15,12 +14,13 @@ from starlette.applications import Starlette
 import swagent
 from asgi import conversing
 from asgi.calling import answers, body, call, http_scope, start
-from swagent import Agent, Config
+from swagent import Agent, Config, system_thread
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi import middleware as asgi_module
 from swagent.hosting import agent_thread
 from swagent.ledger import Statistics
 from swagent.signals import Signal
+from swagent.system_thread import SystemThread
 from swagent.testing import MemoryCollector
 
 with warnings.catch_warnings():
@@ -53,7 +53,7 @@ async def test_the_first_request_starts_the_agent_thread(collector: MemoryCollec
     assert agent_thread.running() is None
     for _ in range(3):
         assert await call(middleware, http_scope()) == [start(), body(b"ok")]
-    assert [thread.name for thread in threading.enumerate()].count("swagent") == 1
+    assert [thread.name for thread in system_thread.alive()].count("swagent") == 1
     assert confirmed(swagent.stop()) == collector.count(Signal.SEGMENT) == 3
 
 
@@ -87,12 +87,12 @@ async def test_a_wrong_setting_is_one_clear_line(
 
 
 async def test_no_thread_costs_no_request(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    def no_thread(thread: threading.Thread) -> None:
+    def no_thread(_: SystemThread) -> None:
         raise RuntimeError("can't start new thread")
 
     middleware = SkyWalkingMiddleware(answers(), config=CONFIG)
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", no_thread)
+        patch.setattr(SystemThread, "start", no_thread)
         assert await call(middleware, http_scope()) == [start(), body(b"ok")]
     assert await call(middleware, http_scope()) == [start(), body(b"ok")]
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == ["swagent is off"]

@@ -227,12 +227,12 @@ def test_forks_before_and_after_the_first_need_report_for_themselves(swagent: Ru
 
 
 LIFE = """
-import gc, time, threading
+import gc, sys, time
 gc.disable()
 time.sleep(0.3)
-assert [each.name for each in threading.enumerate()] == ["MainThread"]
+assert "swagent.system_thread" not in sys.modules
 {occasion}
-while "swagent" not in [each.name for each in threading.enumerate()]:
+while "swagent" not in [each.name for each in getattr(sys.modules.get("swagent.system_thread"), "alive", set)()]:
     time.sleep(0.01)
 """
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
 import anyio
 from fastapi import FastAPI
 
-from swagent import exit_span
+from swagent import exit_span, system_thread
 from swagent.asgi import SkyWalkingMiddleware
 
 application = FastAPI()
@@ -25,7 +24,7 @@ async def order(item: str, seconds: float) -> dict[str, Any]:
 @application.get("/threads")
 async def threads() -> list[str]:
     """The names of the threads: one of them is the sampler's, while it looks."""
-    return [each.name for each in threading.enumerate()]
+    return [each.name for each in system_thread.alive()]
 
 
 async def ask_stock(seconds: float) -> int:

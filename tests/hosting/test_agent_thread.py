@@ -15,9 +15,10 @@ import sniffio
 
 import swagent
 from runtime.worlds import config, outcome, record
-from swagent import AgentStateError, ConfigError
+from swagent import AgentStateError, ConfigError, system_thread
 from swagent.hosting import agent_thread
 from swagent.signals import Signal
+from swagent.system_thread import SystemThread
 from swagent.testing import MemoryCollector
 
 BACKENDS = ["auto", "asyncio", "uvloop", "trio"]
@@ -31,7 +32,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
     yield collector
     swagent.stop()
     assert agent_thread.running() is None
-    assert not [each for each in threading.enumerate() if each.name == "swagent"]
+    assert not [each for each in system_thread.alive() if each.name == "swagent"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -72,10 +73,10 @@ def test_records_of_its_loop_are_not_reported(
 
 
 def test_a_system_without_a_thread_to_spare_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: threading.Thread) -> None:
+    def refuse(_: SystemThread) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(SystemThread, "start", refuse)
     with pytest.raises(AgentStateError, match="no thread for the agent: can't start new thread"):
         swagent.start(config())
     assert agent_thread.running() is None

@@ -167,7 +167,6 @@ def test_where_nothing_is_recorded_and_elsewhere_nothing_is_changed(
 def test_the_agent_that_stops_already_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[Any] = []
     stopping = SimpleNamespace(stop=waited.append)
-    monkeypatch.setattr(agent_thread, "_agent_thread", None)
     monkeypatch.setattr(agent_thread, "_stopping", stopping)
     agent_thread.stop_within(1.5)
     assert waited == [1.5]

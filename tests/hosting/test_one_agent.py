@@ -16,7 +16,7 @@ from asgi.calling import answers, call, http_scope
 from asgi.conversing import lifespan, starlette
 from kit.stopwatch import Stopwatch
 from runtime.worlds import agent_of, config, hanging, outcome, record
-from swagent import Agent, Config, ConfigError
+from swagent import Agent, Config, ConfigError, system_thread
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.hosting import agent_thread
 from swagent.ledger import Statistics
@@ -33,7 +33,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
     monkeypatch.setattr("swagent.agent.find_transport", lambda _: collector.transport)
     yield collector
     swagent.stop()
-    assert not [each for each in threading.enumerate() if each.name == "swagent"]
+    assert not [each for each in system_thread.alive() if each.name == "swagent"]
 
 
 def ignored(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -50,7 +50,7 @@ class TestStart:
         assert swagent.start(settings) is agent
         assert swagent.start() is agent, "nothing is asked for"
         assert ignored(caplog) == []
-        assert [each.name for each in threading.enumerate()].count("swagent") == 1
+        assert [each.name for each in system_thread.alive()].count("swagent") == 1
         for _ in range(2):
             record()
             assert swagent.stop() is not None

@@ -12,7 +12,9 @@ import pytest
 
 from kit.stopwatch import Stopwatch
 from meters.readings import PATIENCE, singles, value_of
+from swagent import system_thread
 from swagent.meters import Counter, Gauge, MeterRegistry
+from swagent.system_thread import SystemThread
 
 
 @pytest.fixture
@@ -30,8 +32,8 @@ def stuck() -> Iterator[Callable[[], float]]:
         thread.join(10)
 
 
-def _gauge_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "swagent gauges"]
+def _gauge_threads() -> list[SystemThread]:
+    return [each for each in system_thread.alive() if each.name == "swagent gauges"]
 
 
 def test_a_gauge_is_asked_at_each_report(registry: MeterRegistry) -> None:
@@ -107,7 +109,7 @@ def test_made_again_it_asks_the_new_function_and_an_old_handle_does_not_remove_t
 
 
 def test_without_gauges_there_is_no_thread(registry: MeterRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threading.Thread, "start", lambda _: _raise(AssertionError("a thread")))
+    monkeypatch.setattr(SystemThread, "start", lambda _: _raise(AssertionError("a thread")))
     Counter("orders", registry=registry)
     assert value_of(registry, "orders") == 0
 
@@ -117,7 +119,7 @@ def test_a_system_without_threads_costs_the_gauges_only(
 ) -> None:
     Gauge("queue", lambda: 1, registry=registry)
     Counter("orders", registry=registry)
-    monkeypatch.setattr(threading.Thread, "start", lambda _: _raise(RuntimeError("can't start new thread")))
+    monkeypatch.setattr(SystemThread, "start", lambda _: _raise(RuntimeError("can't start new thread")))
     assert singles(registry.collect()) == {("orders", ()): 0, ("swagent_meter_ignored", ()): 1}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from kit.stopwatch import Stopwatch
 from meters.reports import Reported, lag_of, report
+from swagent import system_thread
 from swagent.meters import Counter, Gauge, MeterRegistry
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +32,7 @@ async def test_every_loop(registry: MeterRegistry) -> None:
     for values in reported.values:
         assert (values[("orders", ())], values[("queue", ())]) == (1, 5)
         assert 0 <= lag_of(values) < 5000
-    for thread in threading.enumerate():
+    for thread in system_thread.alive():
         if thread.name == "swagent gauges":  # one may have been asking when its round was called off
             thread.join(10)
             assert not thread.is_alive()

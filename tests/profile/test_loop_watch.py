@@ -17,7 +17,7 @@ import pytest
 from sniffio import current_async_library
 
 from asgi.calling import answers, call, http_scope, tags, traced
-from swagent import current_span, exit_span
+from swagent import current_span, exit_span, system_thread
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.backend import LoopNotifier, loop_notifier
 from swagent.collector.store.trace_records import Span
@@ -292,7 +292,7 @@ async def test_no_thread_is_left_and_none_is_begun_where_it_is_off() -> None:
 
 
 def _watchers() -> int:
-    return sum(thread.name == "swagent-loop-watch" for thread in threading.enumerate())
+    return sum(each.name == "swagent-loop-watch" for each in system_thread.alive())
 
 
 @pytest.mark.one_loop

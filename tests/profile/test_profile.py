@@ -20,7 +20,7 @@ import pytest
 import sniffio
 
 from asgi.calling import answers, call, http_scope
-from swagent import exit_span
+from swagent import exit_span, system_thread
 from swagent.asgi.lifespan import App, Receive, Scope, Send
 from swagent.wsgi import SkyWalkingMiddleware as WsgiMiddleware
 
@@ -242,7 +242,7 @@ async def test_only_requests_of_the_endpoint_are_profiled_and_no_more_than_asked
         assert {each.stack.code_signatures[0] for each in shop.snapshots()} == {"GET:/{name}"}
         assert shop.agent.tracer.request_watch is None
         assert shop.agent.tracer.decides_late
-    assert not [thread for thread in threading.enumerate() if thread.name == "swagent-profile"]
+    assert not [each for each in system_thread.alive() if each.name == "swagent-profile"]
 
 
 async def test_two_requests_at_a_time_are_kept_apart(looks: Looks) -> None:

@@ -34,7 +34,7 @@ from runtime.worlds import (
     record,
     under_way,
 )
-from swagent import Agent, AgentStateError, ConfigError, local_span
+from swagent import Agent, AgentStateError, ConfigError, local_span, system_thread
 from swagent.config import Config
 from swagent.config.options import Address
 from swagent.profile.loop_watch import LoopWatch
@@ -320,7 +320,7 @@ def test_a_run_that_ends_beside_a_hanging_peer_is_held_up_for_a_second(backend: 
     anyio.run(main, backend=backend, backend_options=options)
     assert now() - began == CANCELLED_FLUSH
     assert outcome(agents[0]) == {"dropped ambiguous": 2}
-    assert threading.active_count() == 1 or not [each for each in threading.enumerate() if "swagent" in each.name]
+    assert not system_thread.alive()
 
 
 def test_trio_in_guest_mode_has_it_too() -> None:

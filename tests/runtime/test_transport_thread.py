@@ -23,12 +23,14 @@ from kit.client import until
 from kit.forks import FORKS, in_a_child
 from kit.servers import Parrot
 from kit.stopwatch import Stopwatch
+from swagent import system_thread
 from swagent.backend import loop_notifier
 from swagent.errors import AmbiguousError, RetryableError
 from swagent.record.suppression import suppress_instrumentation
 from swagent.runtime import thread_loop, transport_thread
 from swagent.runtime.transport_thread import THREAD_NAME, TransportThread, open_thread
 from swagent.stop_budgets import CALL_END
+from swagent.system_thread import SystemThread
 
 pytestmark = pytest.mark.anyio
 
@@ -92,8 +94,8 @@ async def thread(opened: Open, problems: list[Mapping[str, Any]]) -> AsyncIterat
     assert problems == []
 
 
-def threads() -> list[threading.Thread]:
-    return [each for each in threading.enumerate() if each.name == THREAD_NAME]
+def threads() -> list[SystemThread]:
+    return [each for each in system_thread.alive() if each.name == THREAD_NAME]
 
 
 async def deaf(entered: threading.Event) -> None:
@@ -392,14 +394,14 @@ async def test_a_shortage_of_the_system_is_waited_out(
     opened: Open, problems: list[Mapping[str, Any]], lack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transport_thread, "_PERIOD", 0.01)
-    start, make = threading.Thread.start, thread_loop.new_loop
+    start, make = SystemThread.start, thread_loop.new_loop
     left = [3]
 
     def lacking() -> bool:
         left[0] -= 1
         return left[0] >= 0
 
-    def start_late(thread: threading.Thread) -> None:
+    def start_late(thread: SystemThread) -> None:
         if thread.name == THREAD_NAME and lacking():
             raise RuntimeError("can't start new thread")
         start(thread)
@@ -410,7 +412,7 @@ async def test_a_shortage_of_the_system_is_waited_out(
         return make()
 
     if lack == "thread":
-        monkeypatch.setattr(threading.Thread, "start", start_late)
+        monkeypatch.setattr(SystemThread, "start", start_late)
     else:
         monkeypatch.setattr(thread_loop, "new_loop", make_late)
     async with opened() as thread:

@@ -6,13 +6,11 @@ it is read in a thread.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
-
-import anyio
+from functools import partial
 
 from swagent.abc import Command, Instance
-from swagent.backend import loop_notifier
+from swagent.backend import call_in_thread
 from swagent.errors import RejectedError
 from swagent_proto import wire
 
@@ -55,26 +53,11 @@ async def read_commands(answer: bytes) -> Sequence[Command]:
     if not answer:
         return ()
     _check(answer)
-    found: list[Sequence[Command] | Exception] = []
-    is_done, notify = anyio.Event(), loop_notifier()
-
-    def read() -> None:
-        try:
-            found.append(_read(answer))
-        except Exception as error:
-            # whatever its bytes make the parser do
-            found.append(error)
-        notify(is_done.set)
-
     try:
-        threading.Thread(target=read, name="swagent-commands", daemon=True).start()
-    except RuntimeError as error:
-        raise RejectedError(f"an answer that could not be read: {error}") from error
-    await is_done.wait()
-    (outcome,) = found
-    if isinstance(outcome, Exception):
-        raise RejectedError(f"an answer that cannot be read: {type(outcome).__name__}") from outcome
-    return outcome
+        return await call_in_thread(partial(_read, answer), "swagent-commands")
+    except Exception as error:
+        # whatever its bytes make the parser do, or the system has no thread to spare
+        raise RejectedError(f"an answer that cannot be read: {type(error).__name__}") from error
 
 
 def _check(answer: bytes) -> None:

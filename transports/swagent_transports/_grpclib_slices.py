@@ -76,7 +76,9 @@ class SlicedFrames(FrameBuffer):
 
     def _take_plain(self) -> bool:
         """Take a frame past h2. False: there is none, or it is of another form."""
-        data = self._data
+        data: bytearray | None = getattr(self, "_data", None)
+        if data is None:
+            return False  # h2 before 4.3 keeps bytes that cannot be cut in place, and takes every frame by itself
         if len(data) < _HEAD.size or self._headers_buffer:
             return False
         high, low, kind, flags, stream_id = _HEAD.unpack_from(data)

@@ -33,7 +33,7 @@ class Hush:
     def __init__(self, *names: str) -> None:
         self.names = names
         self._clients = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         # what they asked before; None: their class
         self._before: dict[str, Callable[[int], bool] | None] = {}
         self._ours: dict[str, Callable[[int], bool]] = {}

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import threading
 from collections.abc import Iterable
+from functools import partial
 from random import Random
 
-import anyio
-
-from swagent.backend import loop_notifier
+from swagent.backend import call_in_thread
 
 from ._connection_age import JITTER
 
@@ -30,27 +28,12 @@ async def resolve(host: str, port: int) -> list[str]:
     """
     if _is_address(host):
         return [host]
-    found: list[list[str] | OSError] = []
-    is_done, notify = anyio.Event(), loop_notifier()
-
-    def look_up() -> None:
-        try:
-            found.append(_look_up(host, port))
-        except OSError as error:
-            found.append(error)
-        except UnicodeError as error:
-            found.append(OSError(f"{host!r} is no host name: {error}"))
-        notify(is_done.set)
-
     try:
-        threading.Thread(target=look_up, name="swagent-resolver", daemon=True).start()
+        return await call_in_thread(partial(_look_up, host, port), "swagent-resolver")
+    except UnicodeError as error:
+        raise OSError(f"{host!r} is not a host name: {error}") from error
     except RuntimeError as error:
         raise OSError(f"{host} cannot be looked up: {error}") from error
-    await is_done.wait()
-    (outcome,) = found
-    if isinstance(outcome, OSError):
-        raise outcome
-    return outcome
 
 
 def _is_address(host: str) -> bool:

@@ -91,7 +91,7 @@ class Folder:
         self._path = path
         self._most_files = limit // FILE_BYTES
         self._made = 0
-        self._naming = threading.Lock()
+        self._naming = threading.RLock()
         self.own, self._lock = _make_own(path)
 
     def create(self, head: bytes) -> str | None:

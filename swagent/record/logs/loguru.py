@@ -23,7 +23,7 @@ class LoguruSource:
         self._logger: Any = None
         self._id = -1
         # the application may import loguru in one thread while the agent starts in another
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def attach(self) -> None:
         """Add the sink, unless it is there or loguru is not loaded."""

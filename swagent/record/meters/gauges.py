@@ -8,9 +8,9 @@ that was late comes last from then on, until it is in time.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Iterable
 
+from ...system_thread import SystemThread
 from .samples import Labels, SingleSample
 from .series import Series, as_number
 
@@ -63,7 +63,7 @@ class GaugeRound:
 
     def start(self) -> None:
         """Start reading."""
-        thread = threading.Thread(target=self._ask_all, name="swagent gauges", daemon=True)
+        thread = SystemThread(self._ask_all, "swagent gauges")
         try:
             thread.start()
         except RuntimeError:  # the system has no thread to spare
