@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -149,10 +150,22 @@ def test_what_fails_here_costs_no_loop(
 
 
 def test_a_loop_amid_the_counting_and_in_a_forked_child_is_not_held_up(counting: LoopRuns, recorder: Recorder) -> None:
-    with loop_runs._lock, entry_span("request"):
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with loop_runs._lock:
+            held.set()
+            release.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    with entry_span("request"):
         ask_each(2)
         loop_runs._forget_lock()
         ask_each(2)
+    release.set()
+    holder.join()
     tags = recorder.span("request").tags
     assert [value for name, value in tags if name == "loop.runs"] == ["2"]
 
