@@ -125,7 +125,7 @@ def test_a_start_that_does_not_come_to_its_end_is_given_up(monkeypatch: pytest.M
         let_go.wait(10)
 
     monkeypatch.setattr(agent_thread, "_LONGEST_START", 0.05)
-    monkeypatch.setattr(agent_thread.Agent, "__aenter__", never)
+    monkeypatch.setattr(swagent.Agent, "__aenter__", never)
     with pytest.raises(swagent.AgentStateError, match="did not start within"):
         swagent.start(config())
     assert agent_thread.running() is None

@@ -350,7 +350,6 @@ async def test_only_a_blocking_call_stays_behind_and_ends_with_it(
         watch = Stopwatch()
     assert watch.own_seconds < ENDING + SLACK
     (left,) = threads()
-    assert left.daemon
     let_go.set()
     await anyio.to_thread.run_sync(left.join, PATIENCE)
     assert threads() == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import threading
 from collections import Counter
 
 import pytest
@@ -12,8 +11,8 @@ import pytest
 from faults.covering import each_cell
 from faults.network.lines import Line, record
 from kit.client import open_files, wait_files_closed
+from kit.thread_names import thread_names
 from runtime.worlds import no_task_is_left
-from swagent import system_thread
 from swagent.record.trace import tracer as tracers
 
 pytestmark = pytest.mark.anyio
@@ -51,13 +50,13 @@ async def test_lives_leave_no_task_thread_descriptor_or_object(line: Line) -> No
     await live(line, 10)  # imports, caches, threads that the client libraries keep
     await wait_files_closed(set())
     before = objects()
-    files, threads = open_files(), {each.name for each in [*threading.enumerate(), *system_thread.alive()]}
+    files, threads = open_files(), {*thread_names()}
     callbacks, emit = list(gc.callbacks), logging.Logger.callHandlers
     with no_task_is_left():
         await live(line, LIVES)
     # sinks hold on to their own ends of connections, and to what arrived, until they have seen the end of it
     assert len(await wait_files_closed(files)) <= 2
-    assert {each.name for each in [*threading.enumerate(), *system_thread.alive()]} <= threads
+    assert {*thread_names()} <= threads
     assert gc.callbacks == callbacks
     assert logging.Logger.callHandlers is emit
     assert tracers.running() is None

@@ -14,8 +14,8 @@ from typing import Any
 
 import sniffio
 
+from kit.thread_names import thread_names
 from runtime.worlds import _tasks
-from swagent import system_thread
 from swagent.record.trace import tracer as tracers
 
 # trio keeps its threads for ten seconds
@@ -25,9 +25,7 @@ _SPARE = "Trio thread"
 def touched() -> dict[str, Any]:
     """All of it, as it is now."""
     return {
-        "threads": Counter(
-            each.name for each in [*threading.enumerate(), *system_thread.alive()] if not each.name.startswith(_SPARE)
-        ),
+        "threads": Counter(each for each in thread_names() if not each.startswith(_SPARE)),
         "logging": [getattr(logging.Logger, name) for name in ("handle", "callHandlers", "makeRecord")],
         "handlers": list(logging.root.handlers),
         "record factory": logging.getLogRecordFactory(),
