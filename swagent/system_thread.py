@@ -166,15 +166,15 @@ def _hide_current_thread() -> None:
     It makes a `_DummyThread` in a thread that `threading` does not know, which lists and numbers itself.
     """
     dummy: Any = getattr(threading, "_DummyThread", None)
-    if dummy is None or vars(dummy).get("__new__") is _NEW:
-        return
-    dummy.__new__ = _NEW
+    if dummy is not None:
+        dummy.__new__ = _NEW
 
 
 def _new(cls: type, *_: object, **__: object) -> Any:
     thread = _by_identity.get(_identity())
-    # what is no instance of the class is not initialised
-    return object.__new__(cls) if thread is None else thread.stand_in()
+    new: Any = object.__new__
+    # what is not an instance of the class is not initialised
+    return new(cls) if thread is None else thread.stand_in()
 
 
 _NEW = staticmethod(_new)
