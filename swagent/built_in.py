@@ -1,4 +1,11 @@
-"""A function in the place of one that is written in C.
+"""A function in the place of another one, which the application is not to notice.
+
+Warnings: `warnings.warn("…", stacklevel=2)` names the line that called the function that warns. A frame of ours in
+between would be that line, and filters by module, and `once`, would not do what they do without us. `warnings` skips
+the frames of importlib, which it knows by the file name of their code. So the code of ours that stands in between has
+a file name that contains the same two words.
+
+A function in the place of one that is written in C:
 
 A class that has a function of Python's among its attributes makes a method of it, and does not do so with a function of
 C: `class Store: connect = sqlite3.connect`. So a function that takes such a place is an object that no class binds. It
@@ -22,6 +29,24 @@ else:
     from _functools import partial
 
 BUILT_IN = type(len)
+# `_is_internal_frame` of CPython's `warnings`, and `is_internal_filename` of its C code
+_SKIPPED = " (skipped by warnings, as importlib._bootstrap)"
+
+
+def unseen(function: Any) -> Any:
+    """Let `warnings` skip the frames of a function of ours. Anything else stays as it is. Usable as a decorator."""
+    code = getattr(function, "__code__", None)
+    if code is None or not code.co_filename.startswith(_FOLDER) or code.co_filename.endswith(_SKIPPED):
+        return function
+    hidden = _hidden.get(code)
+    if hidden is None:
+        hidden = _hidden[code] = code.replace(co_filename=code.co_filename + _SKIPPED)
+    function.__code__ = hidden
+    return function
+
+
+_hidden: dict[Any, Any] = {}
+_FOLDER: str = unseen.__code__.co_filename.rpartition("built_in")[0]
 
 
 class _InPlace(partial):  # type: ignore[type-arg]

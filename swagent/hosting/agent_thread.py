@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,7 @@ from ..runtime.child_end import before_child_ends
 from ..runtime.closed_descriptors import ClosedDescriptors
 from ..runtime.first_record import forget, when_recorded
 from ..runtime.fork_rest import resting_at_forks
-from ..runtime.thread_loop import new_loop
+from ..runtime.thread_loop import above_standard, new_loop
 from ..runtime.transport_choice import find_transport
 from ..system_thread import Flag, SystemThread, is_patched
 from .adoption import adopt
@@ -118,7 +119,10 @@ class AgentThread:
         # not only in the tasks: what a loop logs about itself, as asyncio does in its debug mode, is logged in no task
         suppress_instrumentation.set(True)
         try:
-            anyio.run(self._live, backend=backend, backend_options=options)
+            with ExitStack() as making:
+                if backend == "trio":
+                    making.enter_context(above_standard())
+                anyio.run(self._live, making.close, backend=backend, backend_options=options)
         except BaseException as error:  # noqa: BLE001, RUF100  (handed to the starting thread)
             if self._started.is_set():
                 say(logging.ERROR, "the loop of the agent has failed: swagent is off", exc_info=error)
@@ -126,7 +130,9 @@ class AgentThread:
             self._failure = error
             self._started.set()
 
-    async def _live(self) -> None:
+    async def _live(self, is_made: Callable[[], object]) -> None:
+        """:param is_made: called once the loop has its descriptors"""
+        is_made()
         stop_requested = anyio.Event()
         notify = loop_notifier()
         with resting_at_forks(notify), anyio.CancelScope() as scope:

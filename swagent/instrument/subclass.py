@@ -11,7 +11,7 @@ from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..built_in import in_place_of, is_in_place
+from ..built_in import in_place_of, is_in_place, unseen
 
 
 def replacement_of(base: type, members: Mapping[str, Any] | None = None) -> Any:
@@ -61,7 +61,7 @@ def named_as(original: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     class binds. A function that has been made so stays as it is."""
     if is_in_place(function):
         return function
-    functools.update_wrapper(function, original)
+    functools.update_wrapper(unseen(function), original)
     if not hasattr(original, "__module__"):
         function.__module__ = original.__objclass__.__module__
     if not hasattr(original, "__annotations__"):

@@ -78,7 +78,7 @@ class Recording:
         self.tracer.offer_request = self._segments.offer_request
         self._logs = _build_capture(config, pipelines, encoder)
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
-        self._threads = ThreadPropagation() if config.propagate_threads else None
+        self._threads = ThreadPropagation(config.propagate_threads)
         self._loop_runs = LoopRuns()
         self._blocks = Blocks(self._offer_event)
         self._block_limit = config.loop_block_limit / 1000
@@ -117,8 +117,7 @@ class Recording:
         """Take records in."""
         self._has_begun = True
         tracers.install(self.tracer)
-        if self._threads is not None:
-            self._threads.attach()
+        self._threads.attach()
         self._loop_runs.attach()
         if self._pipelines.is_on(Signal.LOG):
             self._logs.attach()
@@ -215,8 +214,7 @@ class Recording:
         if self._has_ended or not self._has_begun:
             return
         tracers.uninstall(self.tracer)
-        if self._threads is not None:
-            self._threads.detach()
+        self._threads.detach()
         self._loop_runs.detach()
         self._logs.detach()
         self._watches_loops = False
@@ -257,8 +255,7 @@ class Recording:
         self._steps.clear()
         self.profiler.after_fork_in_child()
         tracers.uninstall(self.tracer)
-        if self._threads is not None:
-            self._threads.detach()
+        self._threads.detach()
         self._loop_runs.detach()
         self._logs.detach()
         if self._runtime is not None:

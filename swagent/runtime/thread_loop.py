@@ -8,8 +8,10 @@ nothing half done to the garbage collector, whose warnings would reach the appli
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 # Seconds that tasks have to end once they are cancelled, and asynchronous generators once they are closed.
@@ -19,21 +21,51 @@ _ROUNDS = 3
 
 
 _NAME = "swagent"
+# stdin, stdout and stderr
+_STANDARD = (0, 1, 2)
 
 
 def new_loop(uvloop: bool | None = None) -> asyncio.AbstractEventLoop:
     """A loop whose tasks have a name: without one they would take numbers, and the application's first task would not
     be `Task-1`.
 
-    :param uvloop: whether it is uvloop's; None: where that is installed
+    :param uvloop: whether it is uvloop's; None: if that is installed. If stdin, stdout or stderr is closed, it is
+        asyncio's: uvloop aborts the process when it closes a descriptor of theirs
     :raises OSError: when there is no descriptor to spare
     """
-    loop = _made_by_uvloop() if uvloop is not False else None
+    loop = _made_by_uvloop() if uvloop is not False and _are_open(_STANDARD) else None
     if loop is None:
-        # by name: the application may have a policy that makes a loop of its own kind
-        loop = asyncio.new_event_loop() if sys.platform == "win32" else asyncio.SelectorEventLoop()
+        with above_standard():
+            # by name: the application may have a policy that makes a loop of its own kind
+            loop = asyncio.new_event_loop() if sys.platform == "win32" else asyncio.SelectorEventLoop()
     loop.set_task_factory(_named_task)
     return loop
+
+
+@contextmanager
+def above_standard() -> Generator[None, None, None]:
+    """A block in which no file that is opened takes the place of stdin, stdout or stderr: what the application, or a
+    library, writes to those would go there.
+
+    :raises OSError: when there is no descriptor to spare
+    """
+    taken: list[int] = []
+    try:
+        while not _are_open(_STANDARD):
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+        yield
+    finally:
+        for each in taken:
+            os.close(each)
+
+
+def _are_open(descriptors: Iterable[int]) -> bool:
+    try:
+        for each in descriptors:
+            os.fstat(each)
+    except OSError:
+        return False
+    return True
 
 
 def _made_by_uvloop() -> asyncio.AbstractEventLoop | None:

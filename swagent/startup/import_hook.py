@@ -14,6 +14,8 @@ from __future__ import annotations
 import sys
 from _thread import get_ident
 
+from ..built_in import unseen
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -188,6 +190,7 @@ class _Loader:
         found: ModuleType | None = self._loader.create_module(spec)
         return found
 
+    @unseen
     def exec_module(self, module: ModuleType) -> None:
         """Let the module's own loader execute it, then call what waits for it."""
         spec: Any = module.__spec__

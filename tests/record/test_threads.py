@@ -165,15 +165,36 @@ def test_a_thread_that_cannot_be_started_is_as_it_was(propagation: ThreadPropaga
     assert "run" not in vars(thread)
 
 
-def test_a_run_of_the_instances_own_is_left_alone(propagation: object, recorder: Recorder) -> None:
-    ran: list[str] = []
-    thread = threading.Thread()
-    vars(thread)["run"] = lambda: ran.append(work())
-    with entry_span("request"):
+def _wrap_run(thread: threading.Thread) -> None:
+    """As Sentry does: it calls the function of the method that it finds, with the thread."""
+    found: Any = getattr(thread.run, "__func__", thread.run)
+    vars(thread)["run"] = lambda: found(threading.current_thread())
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_others_may_give_the_thread_a_run_of_its_own(
+    is_first: bool, propagation: ThreadPropagation, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def patch() -> None:
+        start = threading.Thread.start
+
+        def wrapped(self: threading.Thread) -> None:
+            _wrap_run(self)
+            start(self)
+
+        monkeypatch.setattr(threading.Thread, "start", wrapped)
+
+    if is_first:
+        propagation.detach()
+        patch()
+        propagation.attach()
+    else:
+        patch()
+    thread = threading.Thread(target=work)
+    with entry_span("request") as request:
         thread.start()
         thread.join()
-    assert len(ran) == 1
-    assert recorder.span("work").refs == ()
+    assert recorder.reference("work").segment_id == request.segment_id
 
 
 def test_nothing_of_it_holds_the_thread(propagation: object, recorder: Recorder) -> None:

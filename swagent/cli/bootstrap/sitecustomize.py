@@ -111,9 +111,24 @@ def _begin():
             _report(error, is_command)
 
 
+def _is_sub_interpreter():
+    # type: () -> bool
+    # a thread of ours would keep one from ending, and nobody would stop an agent in it. There is no signal 0: the
+    # reason why it is refused says which interpreter this is, and takes no import of a module that does
+    try:
+        from _signal import signal
+
+        signal(0, None)  # type: ignore
+    except ImportError:
+        return False
+    except (ValueError, TypeError) as error:
+        return "main interpreter" in str(error)
+    return False
+
+
 _is_first = not hasattr(sys, _STATE)
 _state = sys.__dict__.setdefault(_STATE, set())
 _chain(_state)
-if _is_first:
+if _is_first and not _is_sub_interpreter():
     # not before the others are through: ddtrace's takes modules away again that were imported meanwhile
     _begin()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from ...built_in import unseen
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +33,7 @@ class Patch:
         if self.is_active:
             return
         self.original = _living(getattr(self._owner, self._name))
-        self._wrapper = functools.update_wrapper(self._wrap(self), self.original)
+        self._wrapper = functools.update_wrapper(unseen(self._wrap(self)), self.original)
         # by this mark a patch finds others of its kind, see _living
         wrapper: Any = self._wrapper
         wrapper._swagent_patch = self  # noqa: SLF001
