@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..built_in import in_place_of
+from ..built_in import in_place_of, unseen
 from .import_hook import when_imported
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _NAME = "PYTHONPATH"
 # Functions of `os` with an environment, and where it is among their arguments.
 _WITH_ENVIRONMENT = {"execve": 2, "posix_spawn": 2, "posix_spawnp": 2}
-_POPEN_ENVIRONMENT = 11  # with the object itself
 
 
 def lead(folder: str) -> None:
@@ -42,8 +41,9 @@ def lead(folder: str) -> None:
                 os.supports_fd.add(getattr(os, name))
 
     def hook(module: Any) -> None:
-        begin = _leading(module.Popen.__init__, _POPEN_ENVIRONMENT, folder, is_needed=False)
-        _wrap(module.Popen, "__init__", begin)
+        # not `__init__`, which warns of a missing encoding in the name of the first frame outside of its module
+        begin = _leading_child(module.Popen._execute_child, folder)  # noqa: SLF001
+        _wrap(module.Popen, "_execute_child", begin)
 
     when_imported("subprocess", hook)
 
@@ -70,7 +70,7 @@ def _wrap(owner: Any, name: str, replacement: Any) -> None:
     replacement.__annotations__ = getattr(original, "__annotations__", {})
     replacement.__dict__.update(getattr(original, "__dict__", {}))
     replacement.__wrapped__ = original
-    replacement = in_place_of(original, replacement)
+    replacement = in_place_of(original, unseen(replacement))
     origin = sys.modules.get(original.__module__)
     if origin is not None and getattr(origin, name, None) is original:
         setattr(origin, name, replacement)
@@ -93,6 +93,12 @@ def _in_own_environment(call: Call, folder: str) -> Call:
             os.putenv(_NAME, before)
 
     return become
+
+
+def _leading_child(call: Call, folder: str) -> Call:
+    """As `_leading`, around `Popen._execute_child`."""
+    code: Any = getattr(call, "__code__", None)
+    return call if code is None else _leading(call, code.co_varnames.index("env"), folder, is_needed=False)
 
 
 def _leading(call: Call, at: int, folder: str, *, is_needed: bool = True) -> Call:

@@ -229,10 +229,15 @@ def test_forks_before_and_after_the_first_need_report_for_themselves(swagent: Ru
 LIFE = """
 import gc, sys, time
 gc.disable()
+
+def agents():
+    alive = getattr(sys.modules.get("swagent.system_thread"), "alive", set)
+    return [each.name for each in alive()]
+
 time.sleep(0.3)
-assert "swagent.system_thread" not in sys.modules
+assert agents() == []
 {occasion}
-while "swagent" not in [each.name for each in getattr(sys.modules.get("swagent.system_thread"), "alive", set)()]:
+while "swagent" not in agents():
     time.sleep(0.01)
 """
 

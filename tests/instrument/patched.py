@@ -147,8 +147,8 @@ def _of_the_agent(found: Found) -> Iterator[Callable[[], object]]:
     """The functions that are replaced for as long as an agent runs."""
     found.counts[AGENT] = 0
     wraps: list[tuple[type, str, Callable[[Patch], Callable[..., Any]]]] = [
-        (ThreadPoolExecutor, "submit", threads._wrap_submit),
-        (threading.Thread, "start", threads._wrap_start),
+        (ThreadPoolExecutor, "submit", functools.partial(threads._wrap_submit, threads._take)),
+        (threading.Thread, "start", functools.partial(threads._wrap_start, threads._take)),
         (logging.Logger, "callHandlers", LogCapture(_nothing, LogSettings())._wrap),
         (logging.Logger, "callHandlers", FirstRecord(logging.WARNING, "callHandlers", Recorder)._wrap),
     ]
@@ -184,9 +184,7 @@ def _of_servers_and_programs(found: Found) -> Callable[[], object]:
     for name, at in next_program._WITH_ENVIRONMENT.items():
         if hasattr(os, name):
             patches.wrap(os, name, functools.partial(next_program._leading, at=at, folder="/ours"))
-    at = next_program._POPEN_ENVIRONMENT
-    leading = functools.partial(next_program._leading, at=at, folder="/ours", is_needed=False)
-    patches.wrap(subprocess.Popen, "__init__", leading)
+    patches.wrap(subprocess.Popen, "_execute_child", functools.partial(next_program._leading_child, folder="/ours"))
     closing = ClosedDescriptors(lambda *_: None)
     patches.wrap(os, "closerange", lambda call: closing._wrap(_patch_of(call)))
     return patches.undo

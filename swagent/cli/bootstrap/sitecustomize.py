@@ -116,9 +116,9 @@ def _is_sub_interpreter():
     # a thread of ours would keep one from ending, and nobody would stop an agent in it. There is no signal 0: the
     # reason why it is refused says which interpreter this is, and takes no import of a module that does
     try:
-        from _signal import signal
+        from _signal import signal  # type: ignore
 
-        signal(0, None)  # type: ignore
+        signal(0, None)
     except ImportError:
         return False
     except (ValueError, TypeError) as error:
