@@ -16,6 +16,7 @@ from time import monotonic
 from types import CoroutineType
 from typing import Any, NamedTuple
 
+from ..built_in import unseen
 from ..inspection.own_waits import note_own_wait
 from ..record.limits import name_of, short
 from ..record.suppression import suppress_instrumentation
@@ -202,5 +203,5 @@ def _unread(_: object) -> Reading:
 
 
 for _around in (_around_plain, _around_coroutine):
-    note_own_wait(_around(print, PoolKind(bool, _unread)).__code__, "wait")
+    note_own_wait(unseen(_around(print, PoolKind(bool, _unread))).__code__, "wait")
 note_own_wait(_awaited.__code__, "wait")
