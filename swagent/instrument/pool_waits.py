@@ -203,5 +203,7 @@ def _unread(_: object) -> Reading:
 
 
 for _around in (_around_plain, _around_coroutine):
-    note_own_wait(unseen(_around(print, PoolKind(bool, _unread))).__code__, "wait")
+    _made = _around(print, PoolKind(bool, _unread))
+    note_own_wait(_made.__code__, "wait")
+    note_own_wait(unseen(_made).__code__, "wait")
 note_own_wait(_awaited.__code__, "wait")
