@@ -23,19 +23,21 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aiokafka import AIOKafkaProducer  # pyright: ignore[reportMissingTypeStubs]
+from aiokafka import AIOKafkaProducer, client, conn, partitioner  # pyright: ignore[reportMissingTypeStubs]
 from aiokafka.client import ConnectionGroup  # pyright: ignore[reportMissingTypeStubs]
 from aiokafka.errors import KafkaConnectionError, NodeNotReadyError  # pyright: ignore[reportMissingTypeStubs]
 
 from ._kafka_attempt import Attempt
 from ._kafka_entry import connect_to_broker, connect_to_one
-from ._quiet import Hush, own_traffic
+from ._quiet import Hush, OwnRandom, own_traffic
 
 # During an outage aiokafka logs each attempt, some of them at level ERROR. The agent logs that itself, once in a while.
 HUSH = Hush(
     "aiokafka", "aiokafka.cluster", "aiokafka.conn", "aiokafka.helpers", "aiokafka.producer.producer",
     "aiokafka.producer.sender",
 )  # fmt: skip
+for _module in (client, conn, partitioner):
+    vars(_module)["random"] = OwnRandom()
 
 
 class Producer:

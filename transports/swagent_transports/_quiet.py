@@ -7,11 +7,14 @@ library logs about the application's own traffic is not touched: whose it is say
 from __future__ import annotations
 
 import logging
+import random
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+
+from ._connection_age import JITTER
 
 _ATTRIBUTE = "isEnabledFor"
 _is_ours = ContextVar("swagent_is_ours", default=False)
@@ -25,6 +28,14 @@ def own_traffic() -> Generator[None, None, None]:
         yield
     finally:
         _is_ours.reset(token)
+
+
+class OwnRandom:
+    """In the place of the module `random` in a library: our own traffic takes no number from the application's
+    generator, whose next numbers it would change."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(JITTER if _is_ours.get() else random, name)
 
 
 class Hush:

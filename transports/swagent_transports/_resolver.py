@@ -49,12 +49,12 @@ def _look_up(host: str, port: int) -> list[str]:
     return shuffled((str(address[0]) for *_, address in found), JITTER)
 
 
-def shuffled(addresses: Iterable[str], random: Random) -> list[str]:
+def shuffled(addresses: Iterable[str], generator: Random) -> list[str]:
     """Each address once, in an order that is drawn, or all agents would go to the first collector of a name. Which
     family of addresses comes first stays as the system has it."""
     families: dict[bool, list[str]] = {}
     for each in dict.fromkeys(addresses):
         families.setdefault(":" in each, []).append(each)
     for family in families.values():
-        random.shuffle(family)
+        generator.shuffle(family)
     return [each for family in families.values() for each in family]

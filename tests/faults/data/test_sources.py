@@ -1,4 +1,4 @@
-"""Nothing in the distribution turns data into code."""
+"""Nothing in the distribution turns data into code, or takes what the application seeds or may hold."""
 
 from __future__ import annotations
 
@@ -69,6 +69,44 @@ def test_the_sources_are_found() -> None:
     assert {"agent.py", "wire.py", "kafka.py"} <= {path.name for path in _SOURCES}
 
 
+# Of these modules, what is the application's: the one generator that `random.seed` sets, and the sequence of `uuid1`.
+# A plain lock cannot be entered again by its own thread, in which a finaliser or a signal handler may record.
+_TAKEN: dict[str, set[str] | None] = {
+    "random": {"Random", "SystemRandom"},
+    "uuid": {"UUID", "uuid4", "uuid5"},
+    "threading": None,
+}
+_PLAIN_LOCK = "Lock"
+# It passes numbers on to the application's generator, for the application.
+_PASSES_ON = {"_quiet.py"}
+
+
+def _shared(tree: ast.AST) -> Iterator[str]:
+    nodes = [*ast.walk(tree)]
+    modules = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            found = [(node.value.id, node.attr)]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found = [(str(node.module), each.name) for each in node.names]
+        else:
+            continue
+        yield from (f"{module}.{name}" for module, name in found if _is_shared(module, name))
+
+
+def _is_shared(module: str, name: str) -> bool:
+    allowed = _TAKEN.get(module, {name})
+    return name == _PLAIN_LOCK if allowed is None else name not in allowed
+
+
+_OURS = [each for each in _SOURCES if "collector" not in each.parts and each.name not in _PASSES_ON]
+
+
+@pytest.mark.parametrize("path", _OURS, ids=lambda path: str(path.relative_to(path.parents[2])))
+def test_nothing_is_shared_with_the_application(path: Path) -> None:
+    assert not list(_shared(ast.parse(path.read_text("utf-8"))))
+
+
 @pytest.mark.parametrize("path", _SOURCES, ids=lambda path: str(path.relative_to(path.parents[2])))
 def test_nothing_turns_data_into_code(path: Path) -> None:
     assert not list(_forbidden(ast.parse(path.read_text("utf-8")), path.name))
@@ -81,3 +119,9 @@ def test_nothing_turns_data_into_code(path: Path) -> None:
 )  # fmt: skip
 def test_it_would_be_found(source: str) -> None:
     assert list(_forbidden(ast.parse(source), "some.py"))
+
+
+@pytest.mark.parametrize("source", ["import random; random.choice(x)", "from random import randrange", "import uuid; uuid.uuid1()",
+                                    "import threading; threading.Lock()", "from threading import Lock"])  # fmt: skip
+def test_what_is_shared_would_be_found(source: str) -> None:
+    assert list(_shared(ast.parse(source)))
