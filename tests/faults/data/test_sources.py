@@ -121,7 +121,10 @@ def test_it_would_be_found(source: str) -> None:
     assert list(_forbidden(ast.parse(source), "some.py"))
 
 
-@pytest.mark.parametrize("source", ["import random; random.choice(x)", "from random import randrange", "import uuid; uuid.uuid1()",
-                                    "import threading; threading.Lock()", "from threading import Lock"])  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    ["import random; random.choice(x)", "from random import randrange", "import uuid; uuid.uuid1()",
+     "import threading; threading.Lock()", "from threading import Lock"],
+)  # fmt: skip
 def test_what_is_shared_would_be_found(source: str) -> None:
     assert list(_shared(ast.parse(source)))
