@@ -1,11 +1,20 @@
-"""The agent's own log lines: few, on the logger `swagent`."""
+"""The agent's own log lines: few, on the logger `swagent`.
+
+A handler of the application's may wait for the application, as one does that sends each line to a server in the same
+process. So no line is logged inside of a request, or while a thread of the application's waits for one of ours: a
+thread of ours logs it then.
+"""
 
 from __future__ import annotations
 
+import atexit
 import logging
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import partial
+
+from .system_thread import SystemThread
 
 log = logging.getLogger("swagent")
 
@@ -57,6 +66,67 @@ def lower_news(is_lower: bool) -> None:
 
 def say(level: int, message: str, *args: object, exc_info: BaseException | None = None) -> None:
     """Log one line. Never raises: the application's handlers may, and the standard one does where stderr is closed."""
+    if _held is not None:
+        _held.append(partial(_log, level, message, *args, exc_info=exc_info))
+    else:
+        _log(level, message, *args, exc_info=exc_info)
+
+
+@contextmanager
+def held_back(in_thread: bool) -> Generator[None, None, None]:
+    """A block in which no line is logged; afterwards all of them are. For one thread at a time.
+
+    :param in_thread: whether a thread of ours logs them; otherwise this one does
+    """
+    global _held  # noqa: PLW0603, RUF100
+    if _held is not None:
+        yield  # a finaliser or a signal handler, amid another block
+        return
+    lines: list[Callable[[], object]] = []
+    _held = lines
+    try:
+        yield
+    finally:
+        _held = None
+        if lines and in_thread:
+            do_in_thread(partial(_do_all, lines))
+        else:
+            _do_all(lines)
+
+
+def do_in_thread(write: Callable[[], object]) -> None:
+    """Write a line in a thread of ours; in this one, if the system has none to spare.
+
+    :param write: must not raise
+    """
+    global _writer  # noqa: PLW0603, RUF100
+    writer = SystemThread(write, "swagent log")
+    try:
+        writer.start()
+    except RuntimeError:
+        write()
+        return
+    if _writer is None:
+        atexit.register(_finish)
+    _writer = writer
+
+
+_held: list[Callable[[], object]] | None = None
+_writer: SystemThread | None = None
+_LONGEST_WRITING = 1.0  # seconds, at the end of the process
+
+
+def _finish() -> None:
+    if _writer is not None and _writer.is_alive():
+        _writer.join(_LONGEST_WRITING)
+
+
+def _do_all(lines: list[Callable[[], object]]) -> None:
+    for line in lines:
+        line()
+
+
+def _log(level: int, message: str, *args: object, exc_info: BaseException | None = None) -> None:
     with suppress(Exception):
         level = logging.DEBUG if _lowered and level == logging.INFO else level
         log.log(level, message, *args, exc_info=exc_info)

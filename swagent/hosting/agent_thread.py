@@ -20,7 +20,7 @@ import anyio
 from .. import stop_budgets
 from ..agent import Agent
 from ..agent import running as running_agent
-from ..agent_log import say
+from ..agent_log import held_back, say
 from ..backend import loop_notifier
 from ..config import Config
 from ..errors import AgentStateError, ConfigError
@@ -216,7 +216,9 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
         agent = adopt(config)
         if agent is None:
             agent_thread = AgentThread(config or Config.from_env(), follow_forks=follow_forks)
-            if _start_thread(agent_thread):
+            with held_back(in_thread=False):
+                is_ours = _start_thread(agent_thread)
+            if is_ours:
                 return agent_thread.agent
             agent = agent_thread.agent if not _own else _own[None].agent
         _adopted.append(agent)
@@ -349,7 +351,8 @@ def start_if_none(config: Config) -> None:
             return  # what this thread records is not recorded, and the application goes on
         try:
             if running_agent() is None and not _own and _failed_in != os.getpid():
-                _start_thread(AgentThread(config, follow_forks=True))
+                with held_back(in_thread=True):
+                    _start_thread(AgentThread(config, follow_forks=True))
         finally:
             _lock.release()
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import suppress
+from functools import partial
 
 from .. import acceleration
 from ..abc import addresses_of
-from ..agent_log import log, say
+from ..agent_log import do_in_thread, log, say
 from ..config import Config
 from ..config.options import level_number
 from ..runtime.transport_choice import find_transport
@@ -23,8 +24,13 @@ def say_opening(config: Config) -> None:
     """Say it, unless the agent's own lines are to be above INFO. Never raises."""
     if (level_number(config.log_level.upper()) or 0) > logging.INFO:
         return
+    with suppress(Exception):
+        # now: later more may be recorded
+        do_in_thread(partial(_write, opening_line(config)))
+
+
+def _write(line: str) -> None:
     with suppress(Exception):  # it is a word only, and stderr may be closed
-        line = opening_line(config)
         if _is_heard():
             say(logging.INFO, "%s", line)
         elif sys.stderr is not None:

@@ -8,8 +8,10 @@ nothing half done to the garbage collector, whose warnings would reach the appli
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -35,11 +37,28 @@ def new_loop(uvloop: bool | None = None) -> asyncio.AbstractEventLoop:
     """
     loop = _made_by_uvloop() if uvloop is not False and _are_open(_STANDARD) else None
     if loop is None:
-        with above_standard():
+        with above_standard(), _without_log():
             # by name: the application may have a policy that makes a loop of its own kind
             loop = asyncio.new_event_loop() if sys.platform == "win32" else asyncio.SelectorEventLoop()
     loop.set_task_factory(_named_task)
     return loop
+
+
+@contextmanager
+def _without_log() -> Generator[None, None, None]:
+    """A block in which asyncio logs nothing in this thread, such as which selector it uses: the application may wait
+    for us, and its handler for the application."""
+    thread = threading.get_ident()
+    logger = logging.getLogger("asyncio")
+
+    def is_of_another(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    logger.addFilter(is_of_another)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_of_another)
 
 
 @contextmanager

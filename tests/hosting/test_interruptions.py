@@ -16,6 +16,7 @@ import swagent
 from runtime.worlds import config
 from swagent import system_thread
 from swagent.hosting import agent_thread
+from swagent.instrument.opening_line import say_opening
 from swagent.runtime import first_record
 from swagent.testing import MemoryCollector
 
@@ -131,3 +132,37 @@ def test_a_start_that_does_not_come_to_its_end_is_given_up(monkeypatch: pytest.M
     assert agent_thread.running() is None
     monkeypatch.undo()
     let_go.set()
+
+
+class WaitsForTheApplication(logging.Handler):
+    """As one that sends each line to a server in the same process, which is busy until its request is over."""
+
+    def __init__(self, is_over: threading.Event) -> None:
+        super().__init__()
+        self._is_over = is_over
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._is_over.wait(10):
+            self.lines.append(record.getMessage())
+
+
+@pytest.mark.parametrize("backend", ["auto", "asyncio", "trio"])
+def test_no_line_is_logged_while_the_application_waits(backend: str) -> None:
+    is_over = threading.Event()
+    handler = WaitsForTheApplication(is_over)
+    level = logging.root.level
+    logging.root.addHandler(handler)
+    logging.root.setLevel(logging.DEBUG)
+    try:
+        began = time.monotonic()
+        agent_thread.start_if_none(config(backend=backend, collector="collector.example:11800", log_level="debug"))
+        say_opening(config(backend=backend))
+        assert time.monotonic() - began < BUDGET
+        assert handler.lines == []
+        is_over.set()
+        stop_all()
+        assert [line for line in handler.lines if "reports to" in line]
+    finally:
+        logging.root.removeHandler(handler)
+        logging.root.setLevel(level)
