@@ -45,18 +45,26 @@ class Lifespan:
         self._final: Message | None = None
         self._cancel_scope = anyio.CancelScope()
 
-    async def serve(self, app: App, scope: Scope) -> None:
+    async def serve(self, app: App, scope: Scope) -> Any:
         """Run the application's lifespan. What it raises passes. If it returns once it has started, wait for the
-        shutdown."""
+        shutdown.
+
+        :returns: what the application returns
+        """
+        result: Any = None
         try:
             with self._cancel_scope:
-                await app(scope, self._receive_for_app, self._send_for_app)
+                result = await self._call(app, scope)
         except Exception:
             self.is_missing = not self._has_started and self._final is None
             raise
         self.is_missing = not self._has_started and self._final is None
         if self._final is None and self._has_started:
             await self._wait_for_shutdown()
+        return result
+
+    async def _call(self, app: Any, scope: Scope) -> Any:
+        return await app(scope, self._receive_for_app, self._send_for_app)
 
     async def fail(self, reason: str) -> None:
         """Send to the server that the start failed."""

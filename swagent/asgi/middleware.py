@@ -151,8 +151,8 @@ class SkyWalkingMiddleware:
             self._timed = timed(self.app, every, agent.config.task_tree_every, agent.steps_here, self.faults)
         return agent.tracer
 
-    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application's lifespan inside the agent's."""
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> Any:
+        """Run the application's lifespan inside the agent's, and return what it returns."""
         self._may_start_thread = False
         lifespan = Lifespan(receive, send, has_started=self._freeze)
         self._forget_agent()
@@ -166,7 +166,7 @@ class SkyWalkingMiddleware:
                     self._agent = await stack.enter_async_context(Adopted(running))
                 note_serving()
                 try:
-                    await lifespan.serve(self.app, scope)
+                    result = await lifespan.serve(self.app, scope)
                 finally:
                     if lifespan.is_missing:
                         # the server may go on, and the agent with it, until the end of the loop stops the agent
@@ -186,6 +186,7 @@ class SkyWalkingMiddleware:
             if self._left is None:
                 self._forget_agent()
         await lifespan.finish()
+        return result
 
     def _forget_agent(self) -> None:
         self._agent = self._left = self._tracer = self._timed = self._serving = None

@@ -65,15 +65,8 @@ class Known:
 
 KNOWN: tuple[Known, ...] = (
     Known(
-        "A wrapper is a frame, and `warnings.warn(..., stacklevel=2)` counts frames: the warning is the same, but it "
-        "names another file.",
-        worlds=".*",
-        place=r"^warnings/\d+/2$",
-        witness=("urllib3", ("pool.urlopen('GET', 'nonsense')",)),
-    ),
-    Known(
-        "The same: a function in a pool's thread is called by the object that carries the context there, and loguru's "
-        "`depth` counts frames.",
+        "A function in a pool's thread is called by the object that carries the context there, and loguru's `depth` "
+        "counts frames.",
         worlds="loguru",
         line=r"getvalue\(\)",
         place="^value$",
@@ -143,23 +136,6 @@ KNOWN: tuple[Known, ...] = (
         place="^value$",
         agent="^bool True$",
         witness=("asgi", ("asyncio.iscoroutinefunction(asgi(plain).__call__)",)),
-    ),
-    Known(
-        "An application without a lifespan gets one of the middleware, with which the agent starts and stops.",
-        worlds="asgi",
-        line="^$|kind='lifespan'",
-        place="",
-        agent="lifespan.startup.complete",
-        whole=True,
-        witness=("asgi", ("await ask(nothing, kind='lifespan')",)),
-    ),
-    Known(
-        "The same: it waits for the agent, and can be cancelled there.",
-        worlds="asgi",
-        line=r"cancelled\(.*kind='lifespan'",
-        place="^(value|raises)$",
-        agent=r"CancelledError|^\(nothing\)$|^str 'cancelled'$",
-        witness=("asgi", ("await cancelled(1, lambda: ask(fails, kind='lifespan'))",)),
     ),
     Known(
         "A scope has a mark with the request's span, so that a second middleware makes none.",
