@@ -10,11 +10,12 @@ import pytest
 
 from collector.served import START
 from kit.client import until
-from swagent.collector.api.tree import join, walk
+from swagent.collector.api.tree import depth_first, join, walk
 from swagent.collector.live import MOST, Debouncer, LivePrinter
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
 from swagent.collector.view import PLAIN, render
+from swagent.record.trace.traceparent import format_traceparent
 
 pytestmark = pytest.mark.anyio
 
@@ -74,6 +75,18 @@ def test_every_span_appears_once_whatever_its_parents() -> None:
     names = [node.span.operation for node, _ in walk(join(looped))]
     assert sorted(names) == ["a0", "again", "b0", "c3", "c4", "own parent"]
     assert "incomplete: 3 spans hang" in render("t", looped)
+
+
+def test_a_call_that_carried_the_headers_of_the_w3c_alone_joins_two_of_our_services() -> None:
+    trace, caller = "ab" * 16, "cd" * 16
+    said = {"traceparent": format_traceparent(trace, caller, 3)}
+    segments = [
+        Segment(trace, "ef" * 16, "tools", "i", (Span(0, -1, 2, 3, "search", tags=(*said.items(),)),)),
+        Segment(trace, caller, "shop", "i", (Span(0, -1, 1, 5, "ask"), Span(3, 0, 1, 4, "call"))),
+    ]
+    (root,) = join(segments)
+    assert [(node.span.operation, depth) for node, depth in depth_first([root])] == [
+        ("ask", 0), ("call", 1), ("search", 2)]  # fmt: skip
 
 
 def test_deep_and_wide_traces_are_cut() -> None:

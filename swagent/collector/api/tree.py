@@ -27,7 +27,7 @@ def join(segments: Iterable[Segment]) -> list[Node]:
             known.setdefault((segment.segment_id, span.span_id), nodes[-1])
     for node in nodes:
         _find_parent(node, known)
-    if any(node.missing for node in nodes):
+    if any(map(_is_sought, nodes)):
         _find_by_id(nodes)
     _cut_circles(nodes)
     roots: list[Node] = []
@@ -89,17 +89,26 @@ def _find_parent(node: Node, known: dict[Key, Node]) -> None:
 
 
 def _find_by_id(nodes: list[Node]) -> None:
-    """Find callers by their ids as OTLP has them: a span of OTLP's may name one of ours so, and the other way round."""
+    """Find callers by their ids as OTLP has them: a span of OTLP's may name one of ours so, and the other way round. So
+    does one of ours whose call carried the W3C's headers alone."""
     known: dict[str, Node] = {}
     for node in nodes:
         known.setdefault(_id(node.segment.trace_id, node.segment.segment_id, node.span.span_id), node)
-    for node in nodes:
-        if node.missing and node.span.references:
+    for node in filter(_is_sought, nodes):
+        if not node.missing:
+            caller = caller_in(node.span.tag("traceparent") or "")
+            node.parent = known.get(caller[0]) if caller is not None else None
+        elif node.span.references:
             first = node.span.references[0]
             node.parent = known.get(_id(first.trace_id, first.segment_id, first.span_id))
-            if node.parent is not None:
-                node.parent_key = first.segment_id, first.span_id
-                node.missing = ""
+        if node.parent is not None:
+            node.parent_key = node.parent.segment.segment_id, node.parent.span.span_id
+            node.missing = ""
+
+
+def _is_sought(node: Node) -> bool:
+    """Whether a caller is known, and not found yet."""
+    return node.parent is None and (bool(node.missing) or node.parent_key is not None)
 
 
 def _id(trace_id: str, segment_id: str, span_id: int) -> str:
