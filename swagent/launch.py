@@ -90,7 +90,8 @@ class _Process:
         self._first_log: Any = None
         self._start_after = settings.seconds_until_start(self._settings)
         self._lifetime: Lifetime | None = None
-        self._lock: Any = RLock()
+        # not made before it is needed: eventlet warns of each that it finds
+        self._locks: dict[str, Any] = {}
 
     def prepare(self) -> None:
         """Wait for a need."""
@@ -197,17 +198,23 @@ class _Process:
             say(logging.ERROR, "swagent is off", exc_info=error)
 
     def _load(self, *, wait: bool = True) -> None:
-        if self._is_loaded or not self._lock.acquire(timeout=_LONGEST_WAIT if wait else 0):
+        if self._is_loaded:
+            return
+        lock = self._locks.setdefault("loading", RLock())
+        if not lock.acquire(timeout=_LONGEST_WAIT if wait else 0):
             return
         try:
+            # else this thread is in the middle of it
             if not (self._is_loaded or self._is_loading):
                 self._is_loading = True
-                with importing_for_ourselves():
-                    self._load_all()
-                self._is_loaded = True
+                try:
+                    with importing_for_ourselves():
+                        self._load_all()
+                    self._is_loaded = True
+                finally:
+                    self._is_loading = False
         finally:
-            self._is_loading = False
-            self._lock.release()
+            lock.release()
 
     def _load_all(self) -> None:
         from .config import Config, environment  # noqa: PLC0415, RUF100
@@ -248,7 +255,7 @@ class _Process:
 
     def _after_fork_in_child(self) -> None:
         # another thread of the parent may have had it
-        self._lock = RLock()
+        self._locks.clear()
         self._is_loading = self._is_first = False
 
 
