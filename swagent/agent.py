@@ -52,7 +52,6 @@ from __future__ import annotations
 
 import enum
 import logging
-import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -69,6 +68,7 @@ from .agent_log import RateLimitedLog, log, say
 from .backend import call_beside, must_propagate, native_cancellation, own_task, task_counter, task_watch
 from .config import Config
 from .errors import AgentStateError
+from .forks import at_fork
 from .ledger import Statistics
 from .pipeline.encoder import Encoder
 from .pipeline.failover import Failover
@@ -489,5 +489,4 @@ def _after_fork_in_child() -> None:
         agent.after_fork_in_child()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+at_fork(after_in_child=_after_fork_in_child)

@@ -26,6 +26,7 @@ import os
 import sys
 from _thread import RLock
 
+from .forks import at_fork
 from .startup import import_hook, processes, settings
 from .startup.entry_points import may_exist
 from .startup.import_hook import importing_for_ourselves, is_for_ourselves, when_imported
@@ -97,8 +98,7 @@ class _Process:
         """Wait for a need."""
         # first: what other code has registered for the end runs before it, and may record
         atexit.register(self._stop)
-        if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-            os.register_at_fork(after_in_child=self._after_fork_in_child)
+        at_fork(after_in_child=self._after_fork_in_child)
         when_imported(_AGENT_THREAD, self._set_up_thread)
         if not self._is_sure:
             self._load()

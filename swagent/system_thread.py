@@ -10,12 +10,13 @@ would stop all others while it waits. The modules' own functions are still there
 from __future__ import annotations
 
 import _thread
-import os
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+
+from .forks import at_fork
 
 
 def is_patched() -> bool:
@@ -186,5 +187,4 @@ def _forget_in_child() -> None:
     _by_identity.clear()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_forget_in_child)
+at_fork(after_in_child=_forget_in_child)

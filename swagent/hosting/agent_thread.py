@@ -24,6 +24,7 @@ from ..agent_log import held_back, say
 from ..backend import loop_notifier
 from ..config import Config
 from ..errors import AgentStateError, ConfigError
+from ..forks import at_fork
 from ..ledger import Statistics
 from ..record.suppression import suppress_instrumentation
 from ..runtime.child_end import before_child_ends
@@ -360,5 +361,4 @@ def start_if_none(config: Config) -> None:
         say(logging.ERROR, "swagent is off", exc_info=error)
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_forget_in_child)
+at_fork(after_in_child=_forget_in_child)

@@ -30,6 +30,7 @@ import time
 from typing import Any
 
 from .. import stop_budgets
+from ..forks import at_fork
 from ..system_thread import SystemThread, is_patched
 
 _AGENT_THREAD = "swagent.hosting.agent_thread"
@@ -166,5 +167,4 @@ def _forget_in_child() -> None:
     _watch = None
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_forget_in_child)
+at_fork(after_in_child=_forget_in_child)

@@ -24,6 +24,7 @@ from typing import Any
 
 from ..agent_log import lower_news, say
 from ..config import Config
+from ..forks import at_fork
 from ..runtime.first_record import forget, when_recorded
 from ..startup.import_hook import importing_for_ourselves
 from ..startup.processes import is_script
@@ -144,5 +145,4 @@ def _wait_in_child() -> None:
         when_recorded(_followed, start_when_needed)
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_wait_in_child)
+at_fork(after_in_child=_wait_in_child)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 import time
 from typing import Any
 
 from ..acceleration import native
+from ..forks import at_fork
 
 
 class GarbageTime:
@@ -68,5 +68,4 @@ class GarbageTime:
 
 garbage_time = GarbageTime()
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=garbage_time.renew_lock)
+at_fork(after_in_child=garbage_time.renew_lock)

@@ -11,7 +11,6 @@ second one on, and a span log with the place in the code.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..agent_log import RateLimitedLog
+from ..forks import at_fork
 from ..inspection.frames import outer_frame
 from ..record.logs.patch import Patch
 from ..record.suppression import suppress_instrumentation
@@ -85,8 +85,7 @@ def _forget_lock() -> None:
     _lock = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_lock)
+at_fork(after_in_child=_forget_lock)
 
 
 def _tag(span: Span, runs: int) -> None:

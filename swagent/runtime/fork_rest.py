@@ -27,6 +27,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
+from ..forks import at_fork
 from ..system_thread import Flag, alive, is_patched
 
 # Seconds that a fork may be held up by all loops of ours together.
@@ -142,5 +143,4 @@ def _count() -> int:
         return len(getattr(threading, "_active", ())) + len(alive())
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)
+at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)

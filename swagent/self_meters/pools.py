@@ -6,13 +6,13 @@ is read when a report is made. Pools that lead to the same place count as one.
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ..forks import at_fork
 from ..record.limits import short
 from ..record.meters.samples import Sample, SingleSample
 
@@ -119,5 +119,4 @@ def _read(watched: WatchedPool, pool: Any) -> Reading | None:
 POOLS = Pools()
 """The pools of the process. Agents report them."""
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=POOLS.renew)
+at_fork(after_in_child=POOLS.renew)

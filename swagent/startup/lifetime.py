@@ -16,6 +16,7 @@ import os
 import time
 from _thread import allocate_lock, start_new_thread
 
+from ..forks import at_fork
 from . import import_hook
 
 TYPE_CHECKING = False
@@ -56,10 +57,7 @@ class Lifetime:
         if hasattr(gc, "callbacks"):
             gc.callbacks.append(self._look)
         import_hook.watch_names(self._look)
-        if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-            os.register_at_fork(
-                before=self._end_thread, after_in_parent=self._wait_again, after_in_child=self.end
-            )  # fmt: skip
+        at_fork(before=self._end_thread, after_in_parent=self._wait_again, after_in_child=self.end)
 
     def end(self) -> None:
         """Do not call the function any more."""

@@ -21,6 +21,7 @@ from ..agent import Agent
 from ..agent_log import say
 from ..config import Config
 from ..errors import ConfigError
+from ..forks import at_fork, follow_uwsgi
 from ..hosting.agent_thread import start as start_agent
 from ..hosting.late_start import followed
 from ..record.trace.context import current
@@ -29,6 +30,7 @@ from ..request.faults import Faults
 from ..request.framework_errors import follow_errors
 from ..request.pending import PendingRequest
 from ..request.serving import serves
+from ..startup.import_hook import when_imported
 from .frameworks import follow_routes, note_route
 from .response import App, Pieces, Response, SizedPieces, StartResponse
 from .scope import SCOPE, Environ, scope_of
@@ -57,6 +59,7 @@ class SkyWalkingMiddleware:
         # so many requests are next whose time is not split
         self._left = 0
         self.faults = Faults()
+        follow_uwsgi(when_imported)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
@@ -190,5 +193,4 @@ def _begin_in_child() -> None:
     _starting = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_begin_in_child)
+at_fork(after_in_child=_begin_in_child)

@@ -6,12 +6,12 @@ with more labels is counted in its meter's `_overflow` series, and a meter with 
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from ...forks import at_fork
 from .family import Family, Stray
 from .gauges import GaugeRound, GaugeSeries
 from .labels import OVERFLOW
@@ -156,4 +156,4 @@ def _renew_all() -> None:
 
 
 # a forked child reports as an instance of its own: what its parent counted would be reported twice
-os.register_at_fork(after_in_child=_renew_all)
+at_fork(after_in_child=_renew_all)

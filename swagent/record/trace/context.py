@@ -19,7 +19,6 @@ not active. PyPy does not crash.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import threading
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol, TypeVar, cast
 
+from ...forks import at_fork
 from ...thread_frames import caller_of
 from .model import Origin, PendingOrigin, Reference, SpanKind
 
@@ -140,8 +140,7 @@ def _leave_spans_to_parent() -> None:
     collection.thread = 0
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_leave_spans_to_parent)
+at_fork(after_in_child=_leave_spans_to_parent)
 
 
 def active_span(entry: Active[SpanT] | None) -> Active[SpanT] | None:

@@ -10,6 +10,8 @@ import itertools
 import os
 from collections.abc import Callable
 
+from ...forks import at_fork
+
 _process = _other = ""
 FIRST_NUMBER = 16**11
 """From here on a number has twelve digits, and need not be filled up with zeros, which costs more than its digits."""
@@ -24,8 +26,7 @@ def _draw() -> None:
 
 _draw()
 # a forked child shares the counter's value but must not share its ids
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_draw)
+at_fork(after_in_child=_draw)
 
 
 def new_id() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import threading
 import time
 import weakref
@@ -13,6 +12,7 @@ from typing import Any
 
 from ...acceleration import native
 from ...agent_log import RateLimitedLog
+from ...forks import at_fork
 from ..cardinality import CardinalityLimit
 from .ignore import Suffixes
 from .model import OpenSegment
@@ -252,5 +252,4 @@ def _leave_to_parent() -> None:
 
 
 # a thread of the parent may have held the lock at the fork; in the child it would never be released
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_leave_to_parent)
+at_fork(after_in_child=_leave_to_parent)
