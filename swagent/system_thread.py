@@ -91,12 +91,14 @@ class SystemThread:
 
         :raises RuntimeError: when the system has no thread to spare
         """
-        _hide_current_thread()
         _alive.add(self)
+        _hide()
         try:
             _original("start_new_thread")(self._run, ())
         except BaseException:
             _alive.discard(self)
+            if not _alive:
+                _show()
             raise
 
     def is_alive(self) -> bool:
@@ -125,6 +127,10 @@ class SystemThread:
         finally:
             _by_identity.pop(thread, None)
             _alive.discard(self)
+            if not _alive:
+                _show()
+            if _alive:
+                _hide()  # another one has begun meanwhile
             self._ended.set()
 
 
@@ -161,7 +167,7 @@ def _identity() -> int:
     return int(_original("get_ident")())
 
 
-def _hide_current_thread() -> None:
+def _hide() -> None:
     """Keep `threading.current_thread()`, which every log record calls, from listing a thread of ours.
 
     It makes a `_DummyThread` in a thread that `threading` does not know, which lists and numbers itself.
@@ -169,6 +175,13 @@ def _hide_current_thread() -> None:
     dummy: Any = getattr(threading, "_DummyThread", None)
     if dummy is not None:
         dummy.__new__ = _NEW
+
+
+def _show() -> None:
+    """Leave `threading` as it was, once no thread of ours is alive."""
+    dummy: Any = getattr(threading, "_DummyThread", None)
+    if dummy is not None and vars(dummy).get("__new__") is _NEW:
+        del dummy.__new__
 
 
 def _new(cls: type, *_: object, **__: object) -> Any:
@@ -185,6 +198,7 @@ def _forget_in_child() -> None:
     """A forked child has none of its parent's threads."""
     _alive.clear()
     _by_identity.clear()
+    _show()
 
 
 at_fork(after_in_child=_forget_in_child)
