@@ -61,7 +61,7 @@ SHARDS = {
         ]
     ),
     "page": Shard([f"{_MAKE} test-page"]),
-    "oldest": Shard([f"{_MAKE} test-oldest"]),
+    "oldest": Shard([f"{_MAKE} test-oldest", f"{sys.executable} tests/floors.py"]),
     "oap": Shard([f"{_PYTEST} tests/e2e tests/contract tests/transports tests/official"]),
     "lives": Shard(
         [

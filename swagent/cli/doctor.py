@@ -11,9 +11,11 @@ import argparse
 import os
 import socket
 from collections.abc import Mapping
+from importlib import metadata
 from typing import Any
 
 import anyio
+from packaging.requirements import Requirement
 
 from .. import acceleration
 from ..abc import Transport, addresses_of
@@ -53,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if args.no_network:
         return 0
     backend, backend_options = loop_of(config.backend)
-    print(f"\nTransport {transport.name} on {config.backend}")
+    print(f"\nTransport {transport.name} on {config.backend}{_versions(transport.name)}")
     is_well: bool = anyio.run(_examine_all, config, transport, backend=backend, backend_options=backend_options)
     print(
         "\nAll well."
@@ -61,6 +63,38 @@ def run(args: argparse.Namespace) -> int:
         else "\nNot everything works; the agent keeps records within their bounds until it does."
     )
     return 0 if is_well else 1
+
+
+def _versions(transport: str) -> str:
+    """The installed versions of what a transport stands on: the packages of its extra, and what those need."""
+    first = [each for each in _requirements("swagent") if each.marker is not None and _applies(each, transport)]
+    names = {each.name: None for each in first}
+    for each in first:
+        names.update((inner.name, None) for inner in _requirements(each.name) if _applies(inner))
+    found = [f"{name} {metadata.version(name)}" for name in names if _is_installed(name)]
+    return f", by {', '.join(found)}" if found else ""
+
+
+def _requirements(name: str) -> list[Requirement]:
+    try:
+        return [Requirement(each) for each in metadata.requires(name) or ()]
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _applies(requirement: Requirement, extra: str = "") -> bool:
+    """Whether a requirement is one of an extra; of no extra, if that is empty."""
+    marker = requirement.marker
+    if marker is None:
+        return True
+    return marker.evaluate({"extra": extra}) and (not extra or not marker.evaluate({"extra": ""}))
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return bool(metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:

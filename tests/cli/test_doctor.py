@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,8 @@ def test_all_is_well_with_a_collector_that_takes_the_token(swagent: Run, collect
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"{collector.address} took a heartbeat of 'shop'" in result.stdout
+    assert f" by betterproto {version('betterproto')}, grpclib {version('grpclib')}" in result.stdout
+    assert f", h2 {version('h2')}" in result.stdout
     assert [beat.service for beat in collector.store.instances] == ["shop"]
 
 
