@@ -1,10 +1,11 @@
-"""The delivery of each transport with the oldest packages that the metadata allows; the nightly's `newest` has the newest.
+"""The delivery of each transport with the oldest packages that the metadata allows. The nightly's `newest` has the
+newest.
 
     python tests/floors.py
 
-uv takes the lower bound of what `pyproject.toml` names. The bounds of what stands below that are the libraries' own, and
-not all of them are true, so those that a transport touches are named here. The environment is kept in `.cache`. Exit
-status 1: a transport does not deliver, or the packages cannot be installed.
+uv takes the lower bound of what `pyproject.toml` names. The bounds of what stands below that are the libraries' own,
+and not all of them are true, so those that a transport touches are named here. The environment is kept in `.cache`.
+Exit status 1: a transport does not deliver, or the packages cannot be installed.
 """
 
 from __future__ import annotations
