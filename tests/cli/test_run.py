@@ -326,3 +326,29 @@ def test_a_collector_on_this_machine_is_asked_for_profiles_often(
 ) -> None:
     code = "import os; print(os.environ.get('SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL'))"
     assert swagent("run", "--", "env", sys.executable, "-S", "-c", code, **environ).stdout == f"{interval}\n"
+
+
+SUB_INTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+there = interpreters.create()
+interpreters.run_string(there, "import logging, time; time.sleep(1.1); import colorsys; logging.warning('there')")
+interpreters.destroy(there)
+print("done")
+"""
+
+
+@pytest.mark.gate
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="PyPy has none")
+def test_a_sub_interpreter_is_left_alone(swagent: Run, collector: Collector) -> None:
+    done = swagent(
+        "run", "--", sys.executable, "-c", SUB_INTERPRETER,
+        SW_AGENT_NAME="shop", SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert "there" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not collector.store.logs

@@ -36,6 +36,8 @@ from celery.app.trace import build_tracer  # noqa: E402
 from .celery_app import make_app  # noqa: E402
 
 INSTRUMENTED = ("celery",)
+# the collector looks at the records of a worker
+NEEDS = ("grpclib>=0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 AGAINST = "a real RabbitMQ"
 real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
 SENT = "Exit celery/price CELERY/MQ memory mq.broker=memory mq.queue=celery"

@@ -9,6 +9,8 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import anyio
@@ -17,6 +19,7 @@ import uvloop
 
 from runtime.worlds import config
 from swagent import Agent, current_trace_id, entry_span, local_span
+from swagent.record import threads
 from swagent.record.threads import ThreadPropagation
 from swagent.record.trace.model import RefKind
 from swagent.signals import Signal
@@ -114,6 +117,37 @@ def test_a_pools_thread_is_not_of_the_request_that_came_first(propagation: objec
         pool.submit(work, "second").result()
     assert recorder.span("first").refs
     assert recorder.span("second").refs == ()
+
+
+@pytest.mark.parametrize("is_on", [True, False], ids=["carried", "not carried"])
+def test_a_pools_thread_that_inherits_a_context_forgets_the_request(
+    is_on: bool, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with `-X thread_inherit_context=1` on Python 3.14."""
+    start = threading.Thread.start
+
+    def inheriting(self: threading.Thread) -> None:
+        vars(self)["run"] = partial(copy_context().run, self.run)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", inheriting)
+    monkeypatch.setattr(threads, "_INHERITS", True)
+    propagation = ThreadPropagation(is_on)
+    propagation.attach()
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            with entry_span("request") as request:
+                pool.submit(work, "first").result()
+                thread = threading.Thread(target=work, args=("own",))
+                thread.start()
+                thread.join()
+            pool.submit(work, "second").result()
+    finally:
+        propagation.detach()
+    assert [each.segment_id for each in recorder.span("first").refs] == ([request.segment_id] if is_on else [])
+    assert recorder.span("second").refs == ()
+    # which begins for the request, and inherits
+    assert recorder.of("own").trace_id == request.trace_id
 
 
 def test_a_context_that_asyncio_carries_by_itself_stays_as_it_is(propagation: object, recorder: Recorder) -> None:
