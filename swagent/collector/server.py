@@ -15,7 +15,7 @@ from .api.changes import Changes
 from .http_server import HttpServer
 from .intake.admission import guard
 from .intake.codec import RawCodec
-from .intake.connections import Connections, TrackingServer
+from .intake.connections import Connections, TrackingServer, answer_all
 from .intake.grpc import SERVICES, GrpcService
 from .intake.http import intake_app
 from .intake.otlp.grpc import OtlpService
@@ -122,6 +122,7 @@ class Collector:
         services = [GrpcService(name, self.store, room) for name in SERVICES]
         server = TrackingServer([*services, *(OtlpService(name, otlp, room) for name in KINDS)], codec=RawCodec())
         server.connections = Connections()
+        answer_all(server, room)
         guard(server, self._token)
         await server.start(self._host, self._port)
         self._server = server

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
-from grpclib.client import Channel
+from grpclib.client import Channel, StreamUnaryMethod, UnaryUnaryMethod
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
 
 from swagent.collector.intake.grpc import SERVICES, GrpcService
 from swagent.collector.intake.room import Room
@@ -149,6 +152,21 @@ async def test_configurations_and_attached_events(collector: Collector, channel:
     assert collector.store.records(records.AttachedEvent) == [
         records.AttachedEvent("e", "t", "s1", "0", 1_000_000_005, 2_000_000_000, (("a", "b"),), (("n", 3),)),
     ]
+
+
+@pytest.mark.parametrize("path", ["skywalking.v3.JVMMetricReportService/collect", "skywalking.v10.PprofTask/collect"])
+async def test_what_other_agents_report_is_answered(path: str, channel: Channel) -> None:
+    call: Any = StreamUnaryMethod(channel, f"/{path}", wire.KeyStringValuePair, wire.Commands)
+    assert await call([Pair("heap", "1"), Pair("heap", "2")]) == wire.Commands()
+
+
+async def test_a_call_of_another_protocol_is_refused_by_a_full_answer(channel: Channel) -> None:
+    call: Any = UnaryUnaryMethod(channel, "/grpc.health.v1.Health/Check", wire.KeyStringValuePair, wire.Commands)
+    async with call.open() as stream:
+        await stream.send_message(Pair("a", "b"), end=True)
+        with pytest.raises(GRPCError, match="not a call of SkyWalking's agents") as refused:
+            await stream.recv_initial_metadata()
+    assert refused.value.status is Status.UNIMPLEMENTED
 
 
 def test_every_service_of_the_protocol_is_served() -> None:

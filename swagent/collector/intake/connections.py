@@ -2,8 +2,8 @@
 
 grpclib's server forgets the connections it accepts: closing it ends the calls and the listening socket, but leaves
 the connections open, and from Python 3.12.1 on its `wait_closed` waits for them without end. So this subclass
-remembers each connection. Its `_protocol_factory` and `_server` are the only touch of grpclib's internals in the
-collector.
+remembers each connection. Its `_protocol_factory`, `_mapping` and `_server` are the only touch of grpclib's internals
+in the collector.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from h2.events import UnknownFrameReceived
 
 from ..http_protocol import MAX_CONNECTIONS
 from ..listening import accept_no_more
+from .grpc import Calls
+from .room import Room
 
 # Seconds for replies that were written to leave, then for what was cancelled to end.
 GRACE = 0.4
@@ -81,6 +83,11 @@ class _Protocol(H2Protocol):
 
 def _ignore(event: object) -> None:
     """Nothing to do for this frame."""
+
+
+def answer_all(server: Any, room: Room) -> None:
+    """Let a server answer calls that no service takes, too."""
+    server._mapping = Calls(server._mapping, room)  # noqa: SLF001
 
 
 class TrackingServer(Server):

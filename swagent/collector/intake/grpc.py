@@ -1,6 +1,9 @@
 """The gRPC intake: every service of the collect protocol. An agent that asks for profile tasks gets the tasks that were
 made here. No other answer has commands in it.
 
+Agents for other languages report more, such as the Java agent its virtual machine. What nothing here shows is read and
+answered. Any other call is refused by a full answer: a client that misses a content-type connects anew each time.
+
 A message that has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all
 messages are committed.
 """
@@ -8,7 +11,8 @@ messages are committed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from grpclib.const import Cardinality, Handler, Status
@@ -21,6 +25,8 @@ from .message_reader import MessageReader
 from .messages import Intake
 from .room import NoRoomError, Room
 
+# Every package of the protocol begins like this.
+_PREFIX = "/skywalking."
 SERVICES = (
     "TraceSegmentReportService",
     "SpanAttachedEventReportService",
@@ -31,6 +37,32 @@ SERVICES = (
     "ConfigurationDiscoveryService",
     "ProfileTask",
 )
+
+
+class Calls(dict[str, Handler]):
+    """The calls that a server takes, by their paths, and an answer to all others."""
+
+    def __init__(self, calls: Mapping[str, Handler], room: Room) -> None:
+        super().__init__(calls)
+        self._room = room
+
+    def get(self, path: str, default: Any = None) -> Any:  # noqa: ARG002
+        """The handler of a call; there is one for every path."""
+        if path in self:
+            return self[path]
+        answer = self._take_nothing if path.startswith(_PREFIX) else _refuse
+        return Handler(answer, Cardinality.STREAM_UNARY, bytes, bytes)
+
+    async def _take_nothing(self, stream: Any) -> None:
+        with self._room.hold() as hold, suppress(EOFError):
+            reader = MessageReader(stream, hold)
+            while True:
+                await reader.read()
+        await stream.send_message(b"")
+
+
+async def _refuse(stream: Any) -> None:  # noqa: ARG001
+    raise GRPCError(Status.UNIMPLEMENTED, "not a call of SkyWalking's agents")
 
 
 class GrpcService:
