@@ -372,7 +372,8 @@ class Config(PluginOptions):
     propagate_to: tuple[str, ...] = kinds.list_of(
         "",
         "SW_AGENT_PROPAGATE_TO",
-        "Hosts that outgoing calls may carry the trace's context to; empty: all.",
+        "Hosts that outgoing calls may carry the trace's context to; empty or with `*`: all. Public hosts of language "
+        "models only if they are named.",
         is_address=True,
     )
     propagate_traceparent: bool = kinds.flag(

@@ -207,8 +207,8 @@ def _over_httpx(peer: HttpPeer) -> Any:
     return openai.OpenAI(base_url=peer.url, api_key=SECRET, http_client=httpx.Client())
 
 
-@pytest.mark.parametrize(("hosts", "is_sent"), [([], False), (["other.test"], False), (["127.0.0.1"], True)])
-def test_a_foreign_host_gets_the_trace_only_where_it_is_named(hosts: list[str], is_sent: bool, peer: HttpPeer) -> None:
+@pytest.mark.parametrize(("hosts", "is_sent"), [([], True), (["other.test"], False), (["127.0.0.1"], True)])
+def test_a_gateway_on_the_own_network_gets_the_trace(hosts: list[str], is_sent: bool, peer: HttpPeer) -> None:
     instrument("httpx")
     try:
         with recording(propagate_to=hosts) as recorder, _over_httpx(peer) as client, local_span("job"):

@@ -70,6 +70,21 @@ def test_only_listed_hosts_get_the_context(peer: str) -> None:
     assert recorder.only.names == ["call"]
 
 
+_OWN = ["localhost:4000", "127.0.0.1", "10.1.2.3:80", "[::1]:80", "fd00::1", "ollama", "llm.ai.svc.cluster.local:80",
+        "gateway.corp.internal", "box.local"]  # fmt: skip
+_PUBLIC = ["api.openai.com:443", "8.8.8.8", "[2606:4700::1111]:443", "internal.example.com", ""]
+
+
+@pytest.mark.parametrize("peer", [*_OWN, *_PUBLIC])
+@pytest.mark.parametrize("hosts", [(), ("*", "models.example")])
+def test_a_foreign_service_gets_the_context_on_the_own_network_or_by_name(peer: str, hosts: tuple[str, ...]) -> None:
+    tracer = Recorder(propagate_to=hosts).tracer
+    assert tracer.propagates_to_foreign(peer) is (peer in _OWN)
+    assert tracer.propagates_to(peer)
+    assert tracer.propagates_to_foreign("models.example:443") is bool(hosts)
+    assert not Recorder(propagate_to=("shop",)).tracer.propagates_to_foreign("localhost")
+
+
 @pytest.mark.parametrize("answer", [True, False, 1, "", None])
 def test_the_user_decides_whose_context_is_continued(answer: object) -> None:
     recorder = Recorder(trust_incoming=lambda scope: scope["answer"])

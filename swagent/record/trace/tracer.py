@@ -14,11 +14,13 @@ from ...acceleration import native
 from ...agent_log import RateLimitedLog
 from ...forks import at_fork
 from ..cardinality import CardinalityLimit
+from ..own_network import is_on_own_network
 from .ignore import Suffixes
 from .model import OpenSegment
 from .sampling import Sampler
 
 _limited = RateLimitedLog()
+_ANY_HOST = "*"
 new_lock: Callable[[], AbstractContextManager[object]] = threading.RLock if native is None else native.Lock
 _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
 
@@ -65,7 +67,7 @@ class Tracer:
         """
         :param offer: takes a finished segment; never raises, never waits
         :param correlation_limits: how many elements, and how many characters a value
-        :param propagate_to: hosts that may know the context; empty means all
+        :param propagate_to: hosts that may know the context; empty means all, and so does `*` among them
         :param real_path: whether the URL of a request shows its path, and not its route
         :param parameters_of: components whose requests show the parameters of their query
         :param parameters_length: how many characters of these; 0: all
@@ -109,7 +111,7 @@ class Tracer:
         and the span shows no more than the fast path knows. False while requests are watched."""
         self.request_watch: Callable[[Any], object] | None = None
         self._hosts = frozenset(host.lower() for host in propagate_to)
-        self.propagates_to_few = bool(self._hosts)
+        self.propagates_to_few = bool(self._hosts) and _ANY_HOST not in self._hosts
         """Whether not every peer may know the context, see `propagates_to`."""
         _tracers.add(self)
 
@@ -144,8 +146,14 @@ class Tracer:
     def propagates_to(self, peer: str) -> bool:
         """Whether a call to this peer (`host` or `host:port`) may carry the context. If the peer is several brokers,
         each of them has to be allowed."""
-        if not self._hosts:
-            return True
+        return not self.propagates_to_few or self._are_named(peer)
+
+    def propagates_to_foreign(self, peer: str) -> bool:
+        """Whether a call to a service that is most often another company's may carry the context: if it is named, or on
+        the application's own network, as a gateway is."""
+        return self._are_named(peer) or (not self.propagates_to_few and is_on_own_network(peer))
+
+    def _are_named(self, peer: str) -> bool:
         return all(self._may_know(address) for address in peer.lower().replace(",", ";").split(";"))
 
     def _may_know(self, address: str) -> bool:

@@ -8,7 +8,8 @@ when it is closed.
 Since 10.4 SkyWalking makes its metrics of models from spans of the layer GenAI that name the model which answered.
 Where none did, such as in a failure, that is the model which was asked: the failure would not count otherwise.
 
-The service belongs to another company: the trace's context goes to no host that `propagate_to` does not name.
+Most often the service is another company's, so the trace's context goes only to hosts that `propagate_to` names, and to
+those on the application's own network: a gateway such as LiteLLM, or a server of models such as vLLM and Ollama.
 """
 
 from __future__ import annotations
@@ -43,8 +44,7 @@ class ForeignSpan(Span):
 
     def headers_for(self, peer: str) -> dict[str, str]:
         segment = self.segment
-        # the context may go to a host that does not exist: so it may go to every host, and none is named
-        if segment is None or segment.tracer.propagates_to(""):
+        if segment is None or not segment.tracer.propagates_to_foreign(peer):
             return {}
         return super().headers_for(peer)
 
