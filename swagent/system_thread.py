@@ -180,7 +180,7 @@ def _hide() -> None:
 def _show() -> None:
     """Leave `threading` as it was, once no thread of ours is alive."""
     dummy: Any = getattr(threading, "_DummyThread", None)
-    if dummy is not None and vars(dummy).get("__new__") is _NEW:
+    if dummy is not None and "__new__" in vars(dummy):
         del dummy.__new__
 
 

@@ -19,6 +19,7 @@ IDLE = frozenset({
     "swagent",
     "swagent.built_in",
     "swagent.errors",
+    "swagent.forks",
     "swagent.launch",
     "swagent.startup",
     "swagent.startup.entry_points",
