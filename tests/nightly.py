@@ -13,6 +13,7 @@ import argparse
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -127,6 +128,8 @@ def main() -> int:
     if unknown := [each for each in names if each not in SHARDS]:
         parser.error(f"there is no shard {', '.join(unknown)}; the shards are {', '.join(SHARDS)}")
     LOGS.mkdir(parents=True, exist_ok=True)
+    # what a shell starts in the background ignores interrupts, and so do its programs, which tests interrupt
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # random tests draw anew each night, and name the seed that repeats what they drew
     os.environ.setdefault("TEST_SEED", str(SystemRandom().randrange(1_000_000)))
     if len(names) > 1 or os.environ.get("CI"):
