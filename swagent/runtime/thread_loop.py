@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import sys
 import threading
@@ -41,6 +42,8 @@ def new_loop(uvloop: bool | None = None) -> asyncio.AbstractEventLoop:
             # by name: the application may have a policy that makes a loop of its own kind
             loop = asyncio.new_event_loop() if sys.platform == "win32" else asyncio.SelectorEventLoop()
     loop.set_task_factory(_named_task)
+    # in its debug mode, as with `-X dev`, asyncio logs steps that take long: those of this loop hold up no request
+    loop.slow_callback_duration = math.inf
     return loop
 
 
