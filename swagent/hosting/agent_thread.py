@@ -23,7 +23,7 @@ from ..agent import running as running_agent
 from ..agent_log import held_back, say
 from ..backend import loop_notifier
 from ..config import Config
-from ..errors import AgentStateError, ConfigError
+from ..errors import AgentStateError, ConfigError, SwagentError
 from ..forks import at_fork
 from ..ledger import Statistics
 from ..record.suppression import suppress_instrumentation
@@ -356,6 +356,10 @@ def start_if_none(config: Config) -> None:
                     _start_thread(AgentThread(config, follow_forks=True))
         finally:
             _lock.release()
+    except (OSError, SwagentError) as error:
+        # a setting, or what the system does not have: a traceback would say nothing more
+        _failed_in = os.getpid()
+        say(logging.ERROR, "swagent is off: %s", error)
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
         _failed_in = os.getpid()
         say(logging.ERROR, "swagent is off", exc_info=error)

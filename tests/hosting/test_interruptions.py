@@ -166,3 +166,17 @@ def test_no_line_is_logged_while_the_application_waits(backend: str) -> None:
     finally:
         logging.root.removeHandler(handler)
         logging.root.setLevel(level)
+
+
+def test_a_system_that_lacks_descriptors_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lacking(_: object) -> object:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(agent_thread, "find_transport", lacking)
+    monkeypatch.setattr(agent_thread, "_failed_in", 0)
+    agent_thread.start_if_none(config())
+    [line] = [each for each in caplog.records if each.levelno >= logging.ERROR]
+    assert (line.getMessage(), line.exc_info) == ("swagent is off: [Errno 24] Too many open files", None)
+    assert agent_thread.running() is None
