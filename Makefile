@@ -89,6 +89,11 @@ inject: $(VENV)/.dev
 test-inject: $(VENV)/.dev
 	$(BIN)/python tests/injection/applications.py $(ARGS)
 
+# CPython's own tests, bare and under `swagent run`; make foreign ARGS="--only test_threading --native off auto"
+.PHONY: foreign
+foreign: $(VENV)/.dev
+	$(BIN)/python tests/foreign.py $(ARGS)
+
 # the instrumentations with the oldest version of each library; make test-oldest ARGS="--only redis"
 test-oldest: $(VENV)/.dev
 	$(BIN)/python tests/instrument/versions.py $(ARGS)

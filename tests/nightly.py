@@ -85,6 +85,7 @@ SHARDS = {
             f"{_MAKE} wheels",
         ]
     ),
+    "foreign": Shard([f"{sys.executable} tests/foreign.py"]),
     "newest": Shard([f"{_MAKE} clean test VENV=.venv-newest PINS="]),
     "world": Shard(
         [
