@@ -22,7 +22,8 @@ from xml.etree import ElementTree
 
 # What an agent may get in the way of: threads, loops, processes, logs, warnings, garbage, clients and servers.
 MODULES = (
-    "test_asyncgen", "test_asyncio", "test_atexit", "test_concurrent_futures", "test_context", "test_contextlib", "test_coroutines",
+    "test_asyncgen", "test_asyncio", "test_atexit", "test_concurrent_futures", "test_context", "test_contextlib",
+    "test_coroutines",
     "test_dbm_sqlite3", "test_fork1", "test_gc", "test_http_cookiejar", "test_httplib", "test_httpservers",
     "test_interpreters", "test_logging", "test_poplib", "test_queue", "test_random", "test_runpy", "test_sched",
     "test_selectors", "test_signal", "test_smtplib", "test_socketserver", "test_sqlite3", "test_subprocess",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import multiprocessing
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -148,6 +151,49 @@ def test_a_pools_thread_that_inherits_a_context_forgets_the_request(
     assert recorder.span("second").refs == ()
     # which begins for the request, and inherits
     assert recorder.of("own").trace_id == request.trace_id
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="has no pool of interpreters")
+def test_a_job_for_another_interpreter_goes_there_as_it_is(propagation: ThreadPropagation, recorder: Recorder) -> None:
+    from concurrent.futures import InterpreterPoolExecutor  # type: ignore[attr-defined] # noqa: PLC0415, RUF100
+
+    with InterpreterPoolExecutor(1) as pool, entry_span("request"):
+        assert pool.submit(math.factorial, 5).result() == 120
+        with pytest.raises(ValueError, match="factorial"):
+            pool.submit(math.factorial, -1).result()
+    assert len([each for segment in recorder.segments for each in segment.spans if "Interpreter" in each.name]) == 2
+
+
+INHERITED = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import swagent.agent
+from swagent import Config, current_trace_id, entry_span
+from swagent.testing import MemoryCollector
+
+swagent.agent.find_transport = lambda _: MemoryCollector().transport
+swagent.start(Config(service="shop", propagate_threads={carries}))
+with ThreadPoolExecutor(1) as pool:
+    with entry_span("first") as first:
+        seen = [pool.submit(current_trace_id).result()]
+        trace = first.trace_id
+    with entry_span("second") as second:
+        seen.append(pool.submit(current_trace_id).result())
+        traces = [trace, second.trace_id]
+    seen.append(pool.submit(current_trace_id).result())
+swagent.stop()
+assert seen == ([*traces, ""] if {carries} else ["", "", ""]), (seen, traces)
+"""
+
+
+@pytest.mark.gate
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="threads inherit nothing")
+@pytest.mark.parametrize("carries", [True, False])
+@pytest.mark.parametrize("flag", [0, 1])
+def test_a_pool_has_the_right_trace_or_none(flag: int, carries: bool) -> None:
+    program = INHERITED.format(carries=carries)
+    subprocess.run([sys.executable, "-X", f"thread_inherit_context={flag}", "-c", program], timeout=30, check=True)
 
 
 def test_a_context_that_asyncio_carries_by_itself_stays_as_it_is(propagation: object, recorder: Recorder) -> None:
