@@ -32,7 +32,14 @@ MODULES = (
     "test_warnings", "test_weakref", "test_wsgiref", "test_xmlrpc",
 )  # fmt: skip
 # By module and test: why it ends in another way.
-KNOWN: Mapping[tuple[str, str], str] = {}
+KNOWN: Mapping[tuple[str, str], str] = {
+    (
+        "test_threading",
+        "test.test_threading.BarrierTests.test_timeout",
+    ): "`_thread._count()` counts the agent's thread, "
+    "which begins once the process has lived for a second, amid this test",
+}
+_RUN = "the run"
 _TRIES = 3
 _LONGEST = 900.0
 # Nobody listens there: what is recorded waits within its bounds, and is dropped at the end.
@@ -67,8 +74,10 @@ def _compare(module: str, native: str) -> Iterator[str]:
     for attempt in range(_TRIES):
         agent = _outcomes(module, {**_AGENT, "SW_AGENT_NATIVE": native})
         others = {name for name in {*bare, *agent} if bare.get(name) != agent.get(name)}
-        differing = others if not attempt else differing & others
-        differing = {name for name in differing if (module, name) not in KNOWN}
+        unknown = {name for name in others if (module, name) not in KNOWN}
+        if unknown == {_RUN} and len(others) > 1:
+            unknown = set()  # it fails with the test that is known to
+        differing = unknown if not attempt else differing & unknown
         if not differing:
             break
         bare = _outcomes(module, {})
@@ -93,8 +102,8 @@ def _outcomes(module: str, settings: Mapping[str, str]) -> dict[str, str]:
                 command, cwd=folder, env={**environ, **settings}, capture_output=True, timeout=_LONGEST, check=False
             )
         except subprocess.TimeoutExpired:
-            return {"the run": "does not end"}
-        found = {"the run": f"exit status {done.returncode}"}
+            return {_RUN: "does not end"}
+        found = {_RUN: f"exit status {done.returncode}"}
         if report.exists():
             for case in ElementTree.parse(report).iter("testcase"):
                 kinds = [each.tag for each in case if each.tag in ("failure", "error", "skipped")]
