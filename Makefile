@@ -1,7 +1,7 @@
 # make demo         traces across four services in the browser, without anything but Python; ARGS=--once: in the terminal
 # make test         what a change has to pass first, in two minutes; CHANGED=main: the suites of what differs from main;
 #                   ARGS="tests/record -k spans": pytest's own arguments
-# .ci/run           the gate: that, the other loops, processes, a real OAP, the page, style; a quarter of an hour
+# .ci/run           the gate: that, the other loops, processes, a real OAP, the page, style; ten minutes
 # make nightly      the rest, in shards; SHARD=faults: one of them
 # make test-all     all of these
 PYTHON ?= python3

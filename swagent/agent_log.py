@@ -1,8 +1,8 @@
 """The agent's own log lines: few, on the logger `swagent`.
 
-A handler of the application's may wait for the application, as one does that sends each line to a server in the same
-process. So no line is logged inside of a request, or while a thread of the application's waits for one of ours: a
-thread of ours logs it then.
+An application's handler may wait for the application: for example, it sends each line to a server in the same process.
+So no line is logged while an application's thread waits for the agent to start. If a request starts the agent, the
+agent's own thread logs the lines of the start, and the line that says that the agent runs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 
+from .forks import at_fork
 from .system_thread import SystemThread
 
 log = logging.getLogger("swagent")
@@ -66,17 +67,18 @@ def lower_news(is_lower: bool) -> None:
 
 def say(level: int, message: str, *args: object, exc_info: BaseException | None = None) -> None:
     """Log one line. Never raises: the application's handlers may, and the standard one does where stderr is closed."""
-    if _held is not None:
-        _held.append(partial(_log, level, message, *args, exc_info=exc_info))
+    held = _held  # another thread may end the block
+    if held is not None:
+        held.append(partial(_log, level, message, *args, exc_info=exc_info))
     else:
         _log(level, message, *args, exc_info=exc_info)
 
 
 @contextmanager
 def held_back(in_thread: bool) -> Generator[None, None, None]:
-    """A block in which no line is logged; afterwards all of them are. For one thread at a time.
+    """Log no line in this block, but at its end. For one thread at a time.
 
-    :param in_thread: whether a thread of ours logs them; otherwise this one does
+    :param in_thread: whether the agent's own thread logs the lines then; otherwise the calling thread does
     """
     global _held  # noqa: PLW0603, RUF100
     if _held is not None:
@@ -95,7 +97,7 @@ def held_back(in_thread: bool) -> Generator[None, None, None]:
 
 
 def do_in_thread(write: Callable[[], object]) -> None:
-    """Write a line in a thread of ours; in this one, if the system has none to spare.
+    """Write a line in a thread of the agent; in the calling thread, if the system has no thread to spare.
 
     :param write: must not raise
     """
@@ -119,6 +121,15 @@ _LONGEST_WRITING = 1.0  # seconds, at the end of the process
 def _finish() -> None:
     if _writer is not None and _writer.is_alive():
         _writer.join(_LONGEST_WRITING)
+
+
+def _forget_in_child() -> None:
+    """Another thread of the parent may have been in a block."""
+    global _held  # noqa: PLW0603, RUF100
+    _held = None
+
+
+at_fork(after_in_child=_forget_in_child)
 
 
 def _do_all(lines: list[Callable[[], object]]) -> None:

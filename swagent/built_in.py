@@ -1,9 +1,9 @@
 """A function in the place of another one, which the application is not to notice.
 
-Warnings: `warnings.warn("…", stacklevel=2)` names the line that called the function that warns. A frame of ours in
-between would be that line, and filters by module, and `once`, would not do what they do without us. `warnings` skips
-the frames of importlib, which it knows by the file name of their code. So the code of ours that stands in between has
-a file name that contains the same two words.
+Warnings: `warnings.warn("…", stacklevel=2)` names the line that called the warning function. If a wrapper of the agent
+made the call, the warning would name the wrapper, and filters by module would no longer match. `warnings` skips
+importlib's frames, and recognises them by two words in the file name of their code. So the code of our wrappers has a
+file name with these words.
 
 A function in the place of one that is written in C:
 
@@ -34,7 +34,7 @@ _SKIPPED = " (skipped by warnings, as importlib._bootstrap)"
 
 
 def unseen(function: Any) -> Any:
-    """Let `warnings` skip the frames of a function of ours. Anything else stays as it is. Usable as a decorator."""
+    """Make `warnings` skip the frames of one of the agent's functions. Other functions stay unchanged. A decorator."""
     code = getattr(function, "__code__", None)
     if code is None or not code.co_filename.startswith(_FOLDER) or code.co_filename.endswith(_SKIPPED):
         return function

@@ -1,25 +1,22 @@
-"""What is done around a fork of this process.
+"""Functions that are called around a fork of this process.
 
-Python calls it, unless a program forks that Python is a part of: uWSGI tells Python of a fork only if it runs with
-`--py-call-osafterfork`. But it calls `uwsgi.post_fork_hook` in each worker, so a function of ours is there too.
+Python calls them. Python does not notice the fork of a program that embeds it, such as uWSGI: `note_fork` calls the
+functions of the child then.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    Hook = Callable[..., object]
+    Hook = Callable[[], object]
 
 _CAN_FORK = hasattr(os, "register_at_fork")  # not on Windows
 _in_child: list[Hook] = []
 _process = os.getpid()
-_followed: list[Any] = []
 
 
 def at_fork(
@@ -37,39 +34,12 @@ def at_fork(
         _in_child.append(after_in_child)
 
 
-def follow_uwsgi(when_imported: Callable[[str, Hook], object]) -> None:
-    """Learn of uWSGI's forks, if this process is uWSGI's. A second call does nothing.
-
-    :param when_imported: has a function called with a module once it is imported
-    """
-    # not imported: it is there before any application, and elsewhere the name may be that of the application's file
-    uwsgi: Any = sys.modules.get("uwsgi")
-    if uwsgi is None or uwsgi in _followed or not hasattr(uwsgi, "worker_id"):
-        return
-    _followed.append(uwsgi)
-    note_fork()
-    former: Any = getattr(uwsgi, "post_fork_hook", None)
-
-    def hook() -> None:
-        note_fork()
-        if former is not None:
-            former()
-
-    uwsgi.post_fork_hook = hook
-    when_imported("uwsgidecorators", _join)
-
-
 def note_fork() -> None:
-    """In a process that may be a forked child: do what is done in one, unless Python has."""
+    """Call the functions of the child, if this is a child in which Python has not called them."""
     if os.getpid() != _process:
         _note()
         for each in _in_child:
             each()
-
-
-def _join(decorators: Any) -> None:
-    """uWSGI's own decorators put a function of theirs in the place of ours, which calls those of a list."""
-    decorators.postfork_chain.insert(0, note_fork)
 
 
 def _note() -> None:
@@ -77,6 +47,6 @@ def _note() -> None:
     _process = os.getpid()
 
 
-# the first one: Python has called the others, too
+# registered first: if Python calls it, Python calls the other functions, too
 if _CAN_FORK:
     os.register_at_fork(after_in_child=_note)

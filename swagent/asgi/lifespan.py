@@ -51,10 +51,11 @@ class Lifespan:
 
         :returns: what the application returns
         """
+        call: Any = app
         result: Any = None
         try:
             with self._cancel_scope:
-                result = await self._call(app, scope)
+                result = await call(scope, self._receive_for_app, self._send_for_app)
         except Exception:
             self.is_missing = not self._has_started and self._final is None
             raise
@@ -62,9 +63,6 @@ class Lifespan:
         if self._final is None and self._has_started:
             await self._wait_for_shutdown()
         return result
-
-    async def _call(self, app: Any, scope: Scope) -> Any:
-        return await app(scope, self._receive_for_app, self._send_for_app)
 
     async def fail(self, reason: str) -> None:
         """Send to the server that the start failed."""

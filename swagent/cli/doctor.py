@@ -16,6 +16,7 @@ from typing import Any
 
 import anyio
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from .. import acceleration
 from ..abc import Transport, addresses_of
@@ -26,6 +27,7 @@ from ..config.without_code import missing_without_code, read_without_code
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
 from ..hosting.agent_thread import loop_of
 from ..instrument.configured import preview
+from ..instrument.gate import version_of
 from ..opentelemetry.launch import preview as preview_bridge
 from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
@@ -68,10 +70,9 @@ def run(args: argparse.Namespace) -> int:
 def _versions(transport: str) -> str:
     """The installed versions of what a transport stands on: the packages of its extra, and what those need."""
     first = [each for each in _requirements("swagent") if each.marker is not None and _applies(each, transport)]
-    names = {each.name: None for each in first}
-    for each in first:
-        names.update((inner.name, None) for inner in _requirements(each.name) if _applies(inner))
-    found = [f"{name} {metadata.version(name)}" for name in names if _is_installed(name)]
+    below = [inner for each in first for inner in _requirements(each.name) if _applies(inner)]
+    names = dict.fromkeys(canonicalize_name(each.name) for each in (*first, *below))
+    found = [f"{name} {version}" for name in names if (version := version_of(name)) is not None]
     return f", by {', '.join(found)}" if found else ""
 
 
@@ -88,13 +89,6 @@ def _applies(requirement: Requirement, extra: str = "") -> bool:
     if marker is None:
         return True
     return marker.evaluate({"extra": extra}) and (not extra or not marker.evaluate({"extra": ""}))
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return bool(metadata.version(name))
-    except metadata.PackageNotFoundError:
-        return False
 
 
 def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:

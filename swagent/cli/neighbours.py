@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
+
+from ..instrument.gate import version_of
 
 _OWN_BOOTSTRAP = Path(__file__).parent / "bootstrap"
 # Where sw-python, the official agent's starter, has its `sitecustomize`.
@@ -18,7 +19,7 @@ _OPENTELEMETRY_BOOTSTRAP = ("opentelemetry", "instrumentation", "auto_instrument
 def other_agents(environ: Mapping[str, str]) -> Iterator[str]:
     """A sentence for each."""
     path = [Path(entry) for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    version = _official_version()
+    version = version_of("apache-skywalking")
     if any(entry.parts[-3:] == _OFFICIAL_BOOTSTRAP for entry in path) or "skywalking" in sys.modules:
         yield ("sw-python starts the official agent in this environment. Two agents report every request twice: "
                "leave one of them out")  # fmt: skip
@@ -31,10 +32,3 @@ def other_agents(environ: Mapping[str, str]) -> Iterator[str]:
     if _OWN_BOOTSTRAP in path:
         yield ("`swagent run` starts the agent in every Python process of this environment. It needs no "
                "SkyWalkingMiddleware and no `swagent.start()` beside it")  # fmt: skip
-
-
-def _official_version() -> str | None:
-    try:
-        return metadata.version("apache-skywalking")
-    except metadata.PackageNotFoundError:
-        return None

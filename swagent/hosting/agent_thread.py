@@ -35,7 +35,7 @@ from ..runtime.thread_loop import above_standard, new_loop
 from ..runtime.transport_choice import find_transport
 from ..system_thread import Flag, SystemThread, is_patched
 from .adoption import adopt
-from .uwsgi_flags import warn_of_uwsgi_flags
+from .uwsgi import follow_uwsgi
 
 
 class AgentThread:
@@ -221,7 +221,7 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
                 is_ours = _start_thread(agent_thread)
             if is_ours:
                 return agent_thread.agent
-            agent = agent_thread.agent if not _own else _own[None].agent
+            agent = _own.get(None, agent_thread).agent
         _adopted.append(agent)
         return agent
 
@@ -233,14 +233,15 @@ def _start_thread(agent_thread: AgentThread) -> bool:
     try:
         # here: in the middle of an import of the application's, this thread may hold what the new one would wait for
         find_transport(agent_thread.config)
-        warn_of_uwsgi_flags(in_each_worker=False)
+        follow_uwsgi(in_each_worker=False)
         agent_thread.start()
     except BaseException:
-        _own.pop(None, None)
+        if _own.get(None) is agent_thread:
+            _own.pop(None, None)
         raise
     forget()
-    if not _own:
-        return True  # it was stopped meanwhile
+    if _own.get(None) is not agent_thread:
+        return True  # a handler has stopped it in the meantime
     _closed_descriptors.attach()
     if not is_stopped_at_exit:
         atexit.register(_stop_at_exit)

@@ -28,7 +28,7 @@ from ..forks import at_fork
 from ..runtime.first_record import forget, when_recorded
 from ..startup.import_hook import importing_for_ourselves
 from ..startup.processes import is_script
-from .uwsgi_flags import warn_of_uwsgi_flags
+from .uwsgi import follow_uwsgi
 
 _AGENT_THREAD = "swagent.hosting.agent_thread"
 
@@ -50,7 +50,7 @@ def follow(config: Config, command: Sequence[str], *, opening: Callable[[], obje
     # unless the user asks for them by name
     lower_news("SW_AGENT_LOGGING_LEVEL" not in os.environ)
     when_recorded(config, start_when_needed, also_meters=is_script(command))
-    warn_of_uwsgi_flags(in_each_worker=True)
+    follow_uwsgi(in_each_worker=True)
 
 
 def unfollow() -> None:

@@ -205,5 +205,6 @@ def _unread(_: object) -> Reading:
 for _around in (_around_plain, _around_coroutine):
     _made = _around(print, PoolKind(bool, _unread))
     note_own_wait(_made.__code__, "wait")
+    # the code of the function that `Patches` puts in place
     note_own_wait(unseen(_made).__code__, "wait")
 note_own_wait(_awaited.__code__, "wait")

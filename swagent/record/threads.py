@@ -26,6 +26,8 @@ from .trace.model import SpanKind
 from .trace.span import Span
 from .trace.spans import current_span
 
+Block = AbstractContextManager[object]
+Take = Callable[[Patch], "ContextSnapshot | None"]
 # Whether a thread begins with a copy of the context of the one that starts it.
 _INHERITS = bool(getattr(sys.flags, "thread_inherit_context", 0))
 
@@ -86,10 +88,6 @@ class _Forgetting:
 
 def _forgetting(patch: Patch) -> _Forgetting | None:
     return _Forgetting() if _INHERITS and patch.is_active else None
-
-
-Block = AbstractContextManager[object]
-Take = Callable[[Patch], "ContextSnapshot | None"]
 
 
 def _wrap_submit(take: Take, patch: Patch) -> Callable[..., object]:

@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,7 +36,7 @@ def new_loop(uvloop: bool | None = None) -> asyncio.AbstractEventLoop:
         asyncio's: uvloop aborts the process when it closes a descriptor of theirs
     :raises OSError: when there is no descriptor to spare
     """
-    loop = _made_by_uvloop() if uvloop is not False and _are_open(_STANDARD) else None
+    loop = _made_by_uvloop() if uvloop is not False and _are_standard_open() else None
     if loop is None:
         with above_standard(), _without_log():
             # by name: the application may have a policy that makes a loop of its own kind
@@ -73,7 +73,7 @@ def above_standard() -> Generator[None, None, None]:
     """
     taken: list[int] = []
     try:
-        while not _are_open(_STANDARD):
+        while not _are_standard_open():
             taken.append(os.open(os.devnull, os.O_RDONLY))
         yield
     finally:
@@ -81,9 +81,9 @@ def above_standard() -> Generator[None, None, None]:
             os.close(each)
 
 
-def _are_open(descriptors: Iterable[int]) -> bool:
+def _are_standard_open() -> bool:
     try:
-        for each in descriptors:
+        for each in _STANDARD:
             os.fstat(each)
     except OSError:
         return False

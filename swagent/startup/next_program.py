@@ -96,9 +96,9 @@ def _in_own_environment(call: Call, folder: str) -> Call:
 
 
 def _leading_child(call: Call, folder: str) -> Call:
-    """As `_leading`, around `Popen._execute_child`."""
-    code: Any = getattr(call, "__code__", None)
-    return call if code is None else _leading(call, code.co_varnames.index("env"), folder, is_needed=False)
+    """Like `_leading`, around `Popen._execute_child`. A replacement by another library stays as it is."""
+    names = getattr(getattr(call, "__code__", None), "co_varnames", ())
+    return _leading(call, names.index("env"), folder, is_needed=False) if "env" in names else call
 
 
 def _leading(call: Call, at: int, folder: str, *, is_needed: bool = True) -> Call:

@@ -21,16 +21,16 @@ from ..agent import Agent
 from ..agent_log import say
 from ..config import Config
 from ..errors import ConfigError
-from ..forks import at_fork, follow_uwsgi
+from ..forks import at_fork
 from ..hosting.agent_thread import start as start_agent
 from ..hosting.late_start import followed
+from ..hosting.uwsgi import follow_forks
 from ..record.trace.context import current
 from ..record.trace.tracer import Tracer, running
 from ..request.faults import Faults
 from ..request.framework_errors import follow_errors
 from ..request.pending import PendingRequest
 from ..request.serving import serves
-from ..startup.import_hook import when_imported
 from .frameworks import follow_routes, note_route
 from .response import App, Pieces, Response, SizedPieces, StartResponse
 from .scope import SCOPE, Environ, scope_of
@@ -59,7 +59,7 @@ class SkyWalkingMiddleware:
         # so many requests are next whose time is not split
         self._left = 0
         self.faults = Faults()
-        follow_uwsgi(when_imported)
+        follow_forks()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""

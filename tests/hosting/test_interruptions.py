@@ -104,7 +104,7 @@ def test_a_start_and_a_stop_can_be_interrupted_anywhere(name: str) -> None:
 
 def test_a_stop_amid_the_start_leaves_no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a signal handler's, while the application waits for the start."""
-    monkeypatch.setattr(agent_thread, "warn_of_uwsgi_flags", lambda **_: swagent.stop())
+    monkeypatch.setattr(agent_thread, "follow_uwsgi", lambda **_: swagent.stop())
     began = time.monotonic()
     start()
     assert time.monotonic() - began < BUDGET
@@ -112,7 +112,7 @@ def test_a_stop_amid_the_start_leaves_no_agent(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_record_amid_the_start_starts_no_second_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_thread, "warn_of_uwsgi_flags", lambda **_: start_with_a_record())
+    monkeypatch.setattr(agent_thread, "follow_uwsgi", lambda **_: start_with_a_record())
     agent = swagent.start(config())
     assert agent_thread.running() is agent
     assert len(system_thread.alive()) == 1

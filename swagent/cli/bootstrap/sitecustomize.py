@@ -113,8 +113,8 @@ def _begin():
 
 def _is_sub_interpreter():
     # type: () -> bool
-    # a thread of ours would keep one from ending, and nobody would stop an agent in it. There is no signal 0: the
-    # reason why it is refused says which interpreter this is, and takes no import of a module that does
+    # A thread of the agent would keep a sub-interpreter from ending, and nobody would stop its agent. Signal 0 does not
+    # exist, and the error message says whether this is the main interpreter. This needs no slow import.
     try:
         from _signal import signal  # type: ignore
 

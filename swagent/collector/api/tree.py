@@ -89,8 +89,8 @@ def _find_parent(node: Node, known: dict[Key, Node]) -> None:
 
 
 def _find_by_id(nodes: list[Node]) -> None:
-    """Find callers by their ids as OTLP has them: a span of OTLP's may name one of ours so, and the other way round. So
-    does one of ours whose call carried the W3C's headers alone."""
+    """Find callers by their OTLP ids. OTLP spans and our spans name each other by these ids, and so do two of our spans
+    if the call carried only the W3C headers."""
     known: dict[str, Node] = {}
     for node in nodes:
         known.setdefault(_id(node.segment.trace_id, node.segment.segment_id, node.span.span_id), node)

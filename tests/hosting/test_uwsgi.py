@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from swagent import forks
-from swagent.hosting import uwsgi_flags
-from swagent.hosting.uwsgi_flags import warn_of_uwsgi_flags
+from swagent.hosting import uwsgi as following
+from swagent.hosting.uwsgi import follow_uwsgi
 from swagent.startup import import_hook
 
 THREADS = "--enable-threads"
@@ -25,7 +25,7 @@ def uwsgi(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     module.has_threads = 0
     module.worker_id = lambda: 1
     monkeypatch.setitem(sys.modules, "uwsgi", module)
-    monkeypatch.setattr(uwsgi_flags, "_is_examined", False)
+    monkeypatch.setattr(following, "_is_examined", False)
     yield module
     import_hook._waiting.pop("uwsgidecorators", None)
 
@@ -49,7 +49,7 @@ def test_a_fork_is_learned_of_by_uwsgis_hook_beside_the_applications_own(
 ) -> None:
     done = forked()
     uwsgi.post_fork_hook = lambda: done.append("theirs")
-    warn_of_uwsgi_flags(in_each_worker=True)
+    follow_uwsgi(in_each_worker=True)
     done = forked()
     uwsgi.post_fork_hook()
     assert done == ["ours", "theirs"]
@@ -60,7 +60,7 @@ def test_a_fork_is_learned_of_by_uwsgis_hook_beside_the_applications_own(
 def test_a_fork_is_learned_of_beside_uwsgis_decorators(
     uwsgi: Any, forked: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    warn_of_uwsgi_flags(in_each_worker=True)
+    follow_uwsgi(in_each_worker=True)
     decorators: Any = ModuleType("uwsgidecorators")
     decorators.postfork_chain = []
     for hook in import_hook._waiting["uwsgidecorators"]:
@@ -75,7 +75,7 @@ def test_what_is_asked_for_in_a_worker_alone_learns_of_the_fork_there(
     uwsgi: Any, forked: Callable[[], list[str]]
 ) -> None:
     done = forked()
-    warn_of_uwsgi_flags(in_each_worker=False)
+    follow_uwsgi(in_each_worker=False)
     assert done == ["ours"]
 
 
@@ -89,23 +89,23 @@ def test_a_version_whose_threads_are_off_is_warned_of(
 ) -> None:
     uwsgi.worker_id = lambda: worker
     for each in each_looks:
-        warn_of_uwsgi_flags(in_each_worker=each)
+        follow_uwsgi(in_each_worker=each)
     assert [record.levelno for record in caplog.records if THREADS in record.getMessage()] == [logging.WARNING] * said
     assert len(caplog.records) == said
 
 
 def test_one_with_threads_is_not_warned_of(uwsgi: Any, caplog: pytest.LogCaptureFixture) -> None:
     uwsgi.has_threads = 1
-    warn_of_uwsgi_flags(in_each_worker=False)
+    follow_uwsgi(in_each_worker=False)
     assert not caplog.records
 
 
 def test_an_application_of_that_name_is_no_uwsgi(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(uwsgi_flags, "_is_examined", False)
+    monkeypatch.setattr(following, "_is_examined", False)
     monkeypatch.setitem(sys.modules, "uwsgi", ModuleType("uwsgi"))
-    warn_of_uwsgi_flags(in_each_worker=False)
+    follow_uwsgi(in_each_worker=False)
     monkeypatch.delitem(sys.modules, "uwsgi")
-    warn_of_uwsgi_flags(in_each_worker=False)
+    follow_uwsgi(in_each_worker=False)
     assert not caplog.records
